@@ -3058,7 +3058,7 @@ export interface operations {
            *             "id": "t3_1abcde",
            *             "direction": "up"
            *           },
-           *           "source": "main",
+           *           "source": "forum",
            *           "status": "waiting",
            *           "created_at": "2026-01-31T11:58:00.000Z",
            *           "expires_at": "2026-01-31T11:58:00.000Z",
@@ -3099,7 +3099,7 @@ export interface operations {
               body: {
                 [key: string]: unknown
               }
-              /** @description Source that it acts on; null: main. */
+              /** @description Source that it acts on; null: the source of the accounts. */
               source: string | null
               /**
                * @description State of the draft; only waiting ones can be decided.
@@ -3299,7 +3299,7 @@ export interface operations {
           body: {
             [key: string]: unknown
           }
-          /** @description Name of the source to act on; absent or null: main. */
+          /** @description Name of the source to act on; absent or null: the source of the accounts. */
           source?: string | null
         }
       }
@@ -3321,7 +3321,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
-           *       "source": "main",
+           *       "source": "forum",
            *       "status": "waiting",
            *       "created_at": "2026-01-31T11:58:00.000Z",
            *       "expires_at": "2026-01-31T11:58:00.000Z",
@@ -3356,7 +3356,7 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
-            /** @description Source that it acts on; null: main. */
+            /** @description Source that it acts on; null: the source of the accounts. */
             source: string | null
             /**
              * @description Current state.
@@ -3587,7 +3587,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
-           *       "source": "main",
+           *       "source": "forum",
            *       "status": "waiting",
            *       "created_at": "2026-01-31T11:58:00.000Z",
            *       "expires_at": "2026-01-31T11:58:00.000Z",
@@ -3622,7 +3622,7 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
-            /** @description Source that it acts on; null: main. */
+            /** @description Source that it acts on; null: the source of the accounts. */
             source: string | null
             /**
              * @description Current state.
@@ -3835,7 +3835,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
-           *       "source": "main",
+           *       "source": "forum",
            *       "status": "waiting",
            *       "created_at": "2026-01-31T11:58:00.000Z",
            *       "expires_at": "2026-01-31T11:58:00.000Z",
@@ -3870,7 +3870,7 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
-            /** @description Source that it acts on; null: main. */
+            /** @description Source that it acts on; null: the source of the accounts. */
             source: string | null
             /**
              * @description Current state.
@@ -4153,7 +4153,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
-           *       "source": "main",
+           *       "source": "forum",
            *       "status": "waiting",
            *       "created_at": "2026-01-31T11:58:00.000Z",
            *       "expires_at": "2026-01-31T11:58:00.000Z",
@@ -4188,7 +4188,7 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
-            /** @description Source that it acts on; null: main. */
+            /** @description Source that it acts on; null: the source of the accounts. */
             source: string | null
             /**
              * @description Current state.
@@ -19348,7 +19348,7 @@ export interface operations {
         'application/json': {
           /** @description The filter of a monitor. All given fields must match; at least one place or keyword is required. */
           filter_spec: {
-            /** @description Sources, by name, as /api/forum/sources lists them, or all. Default: main. */
+            /** @description Sources, by name, as /api/forum/sources lists them, or all. Default: forum. */
             source?: string | string[]
             /** @description In one of these, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
             subforum?: string | string[]
@@ -19981,13 +19981,7 @@ export interface operations {
                * @enum {string}
                */
               kind:
-                | 'posts'
-                | 'comments'
-                | 'search'
-                | 'thread'
-                | 'user_posts'
-                | 'user_comments'
-                | 'stream'
+                'posts' | 'comments' | 'search' | 'thread' | 'user_posts' | 'user_comments' | 'all'
               /** @description Name of the subforum; null: the stream is not of one. */
               subforum: string | null
               /**
@@ -20434,7 +20428,7 @@ export interface operations {
                   | 'thread'
                   | 'user_posts'
                   | 'user_comments'
-                  | 'stream'
+                  | 'all'
                 /** @description Name of the subforum; null: the stream is not of one. */
                 subforum: string | null
                 /**
@@ -20587,7 +20581,7 @@ export interface operations {
           monitor_id?: string
           /** @description The filter of a monitor. All given fields must match; at least one place or keyword is required. */
           filter_spec?: {
-            /** @description Sources, by name, as /api/forum/sources lists them, or all. Default: main. */
+            /** @description Sources, by name, as /api/forum/sources lists them, or all. Default: forum. */
             source?: string | string[]
             /** @description In one of these, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
             subforum?: string | string[]
@@ -21220,13 +21214,7 @@ export interface operations {
                * @enum {string}
                */
               kind:
-                | 'posts'
-                | 'comments'
-                | 'search'
-                | 'thread'
-                | 'user_posts'
-                | 'user_comments'
-                | 'stream'
+                'posts' | 'comments' | 'search' | 'thread' | 'user_posts' | 'user_comments' | 'all'
               /** @description Name of the subforum; null: the stream is not of one. */
               subforum: string | null
               /**
@@ -24338,7 +24326,7 @@ export interface operations {
            *       "items": [
            *         {
            *           "id": "t3_1abcde",
-           *           "source": "main",
+           *           "source": "forum",
            *           "kind": "post",
            *           "title": "Which grinder would you buy?",
            *           "excerpt": "Mine broke after ten years. I am looking for one for espresso.",
@@ -24394,7 +24382,7 @@ export interface operations {
           'application/json': {
             items: {
               /**
-               * @description Fullname of the item, after the name of its source and a slash unless it is of main.
+               * @description Fullname of the item, after the name of its source and a slash unless that is the first one of a Reddit-style platform.
                * @example t3_1abcde
                */
               id: string
@@ -24798,7 +24786,7 @@ export interface operations {
           /**
            * @example {
            *       "id": "t3_1abcde",
-           *       "source": "main",
+           *       "source": "forum",
            *       "kind": "post",
            *       "title": "Which grinder would you buy?",
            *       "excerpt": "Mine broke after ten years. I am looking for one for espresso.",
@@ -24850,7 +24838,7 @@ export interface operations {
            */
           'application/json': {
             /**
-             * @description Fullname of the item, after the name of its source and a slash unless it is of main.
+             * @description Fullname of the item, after the name of its source and a slash unless that is the first one of a Reddit-style platform.
              * @example t3_1abcde
              */
             id: string
@@ -28660,7 +28648,7 @@ export interface operations {
         'application/json': {
           /** @description The filter of a monitor. All given fields must match; at least one place or keyword is required. */
           filter_spec: {
-            /** @description Sources, by name, as /api/forum/sources lists them, or all. Default: main. */
+            /** @description Sources, by name, as /api/forum/sources lists them, or all. Default: forum. */
             source?: string | string[]
             /** @description In one of these, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
             subforum?: string | string[]
@@ -28894,7 +28882,7 @@ export interface operations {
           window?: string
           /** @description The filter of a monitor. All given fields must match; at least one place or keyword is required. */
           compare?: {
-            /** @description Sources, by name, as /api/forum/sources lists them, or all. Default: main. */
+            /** @description Sources, by name, as /api/forum/sources lists them, or all. Default: forum. */
             source?: string | string[]
             /** @description In one of these, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
             subforum?: string | string[]
@@ -29262,13 +29250,7 @@ export interface operations {
                * @enum {string}
                */
               kind:
-                | 'posts'
-                | 'comments'
-                | 'search'
-                | 'thread'
-                | 'user_posts'
-                | 'user_comments'
-                | 'stream'
+                'posts' | 'comments' | 'search' | 'thread' | 'user_posts' | 'user_comments' | 'all'
               /** @description Each subforum of the feed; null: it is not of one. */
               subforums: string[] | null
               query: string | null
@@ -29738,7 +29720,7 @@ export interface operations {
                     | 'thread'
                     | 'user_posts'
                     | 'user_comments'
-                    | 'stream'
+                    | 'all'
                   /** @description Name of the subforum; null: the stream is not of one. */
                   subforum: string | null
                   /** Format: date-time */

@@ -44,10 +44,10 @@ export function createPreviewSource({
   const never = new AbortController().signal
   const cachedPage = share(
     ({ kind, places, of = 'posts' }: PreviewBatch) =>
-      `${kind === 'stream' ? of : kind} ${kind} ${joinPlaces(kind, places)}`,
+      `${kind === 'all' ? of : kind} ${kind} ${joinPlaces(kind, places)}`,
     async ({ kind, places, of = 'posts' }) => {
       const place = joinPlaces(kind, places)
-      if (kind !== 'stream')
+      if (kind !== 'all')
         return watch.page({ kind, place }, { limit: PAGE_ROWS, after: null }, never)
       return streams.get(place)?.newest(of, never) ?? fail({ kind: 'not_found', reason: 'absent' })
     },
@@ -93,7 +93,7 @@ export function previewBatches(
     const names = mine.map(({ place }) => place)
     const requests_max = Math.max(1, Math.floor(most / kinds.length))
     // Other kinds cannot be combined, or become too long: the first ones are a sample of all.
-    if (kind === 'stream')
+    if (kind === 'all')
       return names
         .slice(0, Math.max(1, Math.floor(requests_max / listed.length)))
         .flatMap((it) => listed.map((of) => ({ kind, places: [it], of })))

@@ -167,7 +167,7 @@ export function createWatch({
       case 'thread':
         return withIdentity((call) => threadPage(platform, place, call), signal)
       // A stream has no pages: `streams.ts` reads it.
-      case 'stream':
+      case 'all':
         return fail({ kind: 'unsupported', capability: 'page' })
     }
   }

@@ -3,6 +3,7 @@ import { fail, type Fault, faultText } from '../core/base/result.ts'
 import { createTurns } from '../core/base/turns.ts'
 import { boundedWait } from '../core/base/wait.ts'
 import { markdownOf, textOf } from '../core/filter/text.ts'
+import { HOME } from '../core/forum/items.ts'
 import { createIntake } from '../core/limits/intake.ts'
 import { paceAfter } from '../core/polling/batching.ts'
 import { type Ask, walkListing } from '../core/polling/listing.ts'
@@ -29,7 +30,7 @@ import { paceOf, postponeFeed, scheduleFeed, slowFeed } from '../store/monitorin
 import { dueIdGap, postponeIdGap } from '../store/monitoring/id-gaps.ts'
 import { findPolled } from '../store/monitoring/matches.ts'
 import { reloadExtra } from '../store/monitoring/poll-batches.ts'
-import { listWatchedPlaces } from '../store/monitoring/streams.ts'
+import { listWatchedPlaces } from '../store/monitoring/source-feeds.ts'
 import type { VerifyDeps } from './erasure/verify.ts'
 import { type PollSlot, prewarmFilters, recordJudged } from './judged.ts'
 import { record, type RecordDeps, type Recorded } from './record.ts'
@@ -73,8 +74,6 @@ export type MonitoringDeps = RecordDeps & {
   on_pending: () => void
 }
 
-/** Source of all listings. */
-const MAIN = 'main'
 /** Requests for what a step has left, after it was recorded. */
 const SETTLES_MAX = 50
 /** Ranges that are read again after one step. */
@@ -139,14 +138,15 @@ export function createPollRunner(
   return async (job, slot) => {
     const began = clock.mono()
     const feed = job.targets[0]?.feed
-    const by_ids = feed?.kind === 'stream' ? feed : null
-    const advance = by_ids === null ? await readListing(job) : await readStep(by_ids)
+    const by_ids = feed?.kind === 'all' ? feed : null
+    const advance =
+      by_ids === null ? await readListing(job, feed?.source ?? HOME) : await readStep(by_ids)
     if ('why' in advance) return recordSkipped(job, advance)
     if (signal.aborted) return
     for (const step of advance.steps) logEnd(step)
     const recorded = await commit(advance, slot)
     if (recorded === null) return
-    intake.add(by_ids?.place ?? MAIN, recorded.bytes)
+    if (feed !== undefined) intake.add(feed.source, recorded.bytes)
     log('debug', 'check.recorded', { feeds: nameOf(job), ...countsOf(recorded) })
     const [step] = advance.steps
     if (by_ids !== null && step?.cut === null) await readRest(afterStep(step), began)
@@ -188,7 +188,7 @@ export function createPollRunner(
         if (why === 'throttled') pollWhenUsable(db, feed, clock.now(), wait_s)
         else {
           // Requests of callers to a source that is read by ids were first: nothing is too fast.
-          if (feed.kind !== 'stream') slowDown(db, feed)
+          if (feed.kind !== 'all') slowDown(db, feed)
           postponeFeed(db, feed.id, clock.now() + wait_s * 1000)
         }
     })
@@ -215,8 +215,8 @@ export function createPollRunner(
   }
 
   /** Reads a listing, unless its source may add nothing to the database for now. */
-  async function readListing(job: PollJob): Promise<Advance | Skipped> {
-    const wait_s = intake.wait_s(MAIN)
+  async function readListing(job: PollJob, source: string): Promise<Advance | Skipped> {
+    const wait_s = intake.wait_s(source)
     if (wait_s === 0) return walkListing(ask, job, unwritten)
     const retry_after_s = boundedWait(wait_s) ?? 0
     const page = async () => fail({ kind: 'unavailable', status: null, retry_after_s } as const)
@@ -229,11 +229,11 @@ export function createPollRunner(
   /** Reads what came to a source since the last step. */
   async function readStep(feed: Feed): Promise<Advance | Skipped> {
     const started_at = clock.now()
-    const stream = streams.get(feed.place)
+    const stream = streams.get(feed.source)
     const failed = (fault: string, retry_after_s = 0): Advance =>
       one(failedStep(contextOf(feed, stream, started_at), { fault, retry_after_s }))
     if (stream === undefined) return failed('not_configured')
-    const wait_s = intake.wait_s(feed.place)
+    const wait_s = intake.wait_s(feed.source)
     if (wait_s > 0) return failed('over_disk_budget', boundedWait(wait_s) ?? 0)
     const read = await stream.step(positionOf(feed)?.state ?? null, callOf(feed))
     if (signal.aborted) return { why: 'stopping', wait_s: 0 }
@@ -248,7 +248,7 @@ export function createPollRunner(
 
   /** Reads what a step has left for later, and then ids again, for as long as the next step is not due. */
   async function readRest(feed: Feed, began: number): Promise<void> {
-    const stream = streams.get(feed.place)
+    const stream = streams.get(feed.source)
     if (stream === undefined) return
     let at = feed
     const due = began + feed.interval_s * 1000
@@ -271,7 +271,7 @@ export function createPollRunner(
   async function settleNext(feed: Feed, stream: StreamSource): Promise<Step | null> {
     const started_at = clock.now()
     const state = positionOf(feed)?.state
-    if (state === undefined || stream.settle === undefined || intake.wait_s(feed.place) > 0)
+    if (state === undefined || stream.settle === undefined || intake.wait_s(feed.source) > 0)
       return null
     const read = await stream.settle(state, callOf(feed))
     if (signal.aborted) return null
@@ -283,14 +283,14 @@ export function createPollRunner(
     const step = stepOf(feed, stream, read.value, { started_at, is_rest: true })
     const recorded = await commit(one(step))
     if (recorded === null) return null
-    intake.add(feed.place, recorded.bytes)
+    intake.add(feed.source, recorded.bytes)
     log('debug', 'settle.recorded', { feed: feed.key, ...countsOf(recorded) })
     return step
   }
 
   /** Requests ids again that had no item, that were passed, or under which items may be listed late; null: none. */
   async function rereadNext(feed: Feed, stream: StreamSource): Promise<Step | null> {
-    if (intake.wait_s(feed.place) > 0) return null
+    if (intake.wait_s(feed.source) > 0) return null
     const pass = near.get(feed.id) ?? { rest: null, at: -Infinity, is_next: true }
     near.set(feed.id, pass)
     const task = nextReread(db, feed, { relisted_ms: stream.relisted_ms, pass }, clock.now())
@@ -309,7 +309,7 @@ export function createPollRunner(
     const step = stepOfReread(task, value, contextOf(feed, stream, started_at))
     const recorded = await commit(one(step))
     if (recorded === null) return null
-    intake.add(feed.place, recorded.bytes)
+    intake.add(feed.source, recorded.bytes)
     log('debug', 'reread.recorded', { feed: feed.key, ...task.ids, ...countsOf(recorded) })
     return value.requests > 0 && !isStuck(task.ids, value) ? step : null
   }

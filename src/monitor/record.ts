@@ -520,7 +520,7 @@ function writeHole(db: Db, { id: feed_id, rate_per_s }: Feed, hole: Hole): void 
 }
 
 /** Drops candidates that are gone, and has stored items read by id at once, which tells the reason. */
-function noteGone(db: Db, { place: source }: Feed, names: readonly string[], now: number): void {
+function noteGone(db: Db, { source }: Feed, names: readonly string[], now: number): void {
   if (names.length === 0) return
   const keys = names.map((name) => itemKey({ name, source }))
   deleteCandidates(db, keys)
@@ -557,7 +557,11 @@ function recordElsewhere(deps: RecordDeps, from: Feed, step: Step): Hit[] {
   if (step.listing === null || from.kind === 'posts' || from.kind === 'comments') return []
   const { items, seen_at } = step
   const by_key = Map.groupBy(items, ({ kind, subforum }) =>
-    feedKey({ kind: kind === 'post' ? 'posts' : 'comments', place: subforum }),
+    feedKey({
+      source: from.source,
+      kind: kind === 'post' ? 'posts' : 'comments',
+      place: subforum,
+    }),
   )
   return [...by_key].flatMap(([key, candidates]) => {
     const feed = findFeedByKey(db, key)

@@ -17,7 +17,7 @@ import {
   updateFeedPace,
 } from '../store/monitoring/feeds.ts'
 import { claimDuePolls, listFeedLoads, writeBatches } from '../store/monitoring/poll-batches.ts'
-import { attachConfigured } from '../store/monitoring/streams.ts'
+import { attachConfigured } from '../store/monitoring/source-feeds.ts'
 import { closeBundles } from './deliver.ts'
 import { createVerifier } from './erasure/verify.ts'
 import { createPollRunner, type MonitoringDeps, type Planner, type Schedule } from './poll.ts'
@@ -186,7 +186,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     )
     for (const job of claimed) {
       const feeds = job.targets.map(({ feed }) => feed)
-      const by_ids = feeds[0]?.kind === 'stream'
+      const by_ids = feeds[0]?.kind === 'all'
       const batch_id = job.batch?.id ?? null
       for (const { id } of feeds) busy.feeds.add(id)
       if (batch_id !== null) busy.batches.add(batch_id)

@@ -71,9 +71,7 @@ test('new items of a source are delivered once, with its name, over restarts', a
   const hn = daemon.site('hn')
   const old = hn.story('an old kettle')
   const monitor = await daemon.watch({ source: 'hn', kind: 'both', include_any: ['kettle'] })
-  expect(monitor.streams).toEqual([
-    { id: 'stream:hn', kind: 'stream', subforum: null, interval_s: 10 },
-  ])
+  expect(monitor.streams).toEqual([{ id: 'all:hn', kind: 'all', subforum: null, interval_s: 10 }])
 
   const story = hn.story('a kettle')
   hn.story('a teapot')
@@ -196,7 +194,7 @@ test('an id that stays unanswered is a gap of one id until it is answered', asyn
   expect(coverage_24h).toMatchObject({ status: 'complete', posts_missed_estimate: 0 })
   expect(coverage_24h.gaps).toMatchObject([
     {
-      stream: 'stream:hn',
+      stream: 'all:hn',
       reason: 'unanswered',
       from_id: missing,
       to_id: missing,
@@ -253,8 +251,8 @@ test('equal ids of two sources and of the platform are different items', async (
   expect(monitor.filter_spec.source).toEqual(['all'])
   expect(monitor.streams.map(({ id }: { id: string }) => id)).toEqual([
     'search:kettle',
-    'stream:hn',
-    'stream:other',
+    'all:hn',
+    'all:other',
   ])
   await daemon.clock.advance(2 * MINUTE)
   const { id } = daemon.sandbox.post({ subforum: 'cats', title: 'a kettle of forum' })
@@ -299,7 +297,7 @@ test('a source that is down delays only its own feed, and nothing of it is lost'
   expect(stream_liveness.status).toBe('degraded')
   const logged = () =>
     daemon.events
-      .filter(({ level, fields }) => level !== 'debug' && fields['feed'] === 'stream:hn')
+      .filter(({ level, fields }) => level !== 'debug' && fields['feed'] === 'all:hn')
       .flatMap(({ event }) => (event === 'feed.stalled' ? [] : event))
   expect(logged()).toEqual(['check.cut'])
 

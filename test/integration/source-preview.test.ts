@@ -50,7 +50,7 @@ test.each([
       body: {
         matched: 1,
         matches: [{ title: 'A quokka for sale today', source: 's' }],
-        feeds: [{ kind: 'stream', place: 's', items: 'posts', error: null, matched: 1 }],
+        feeds: [{ kind: 'all', place: 's', items: 'posts', error: null, matched: 1 }],
         feeds_left_out: 0,
       },
     })

@@ -98,16 +98,13 @@ test('a monitor that names no source watches the first', async () => {
   })
   expect(added).toMatchObject({
     status: 200,
-    body: { filter_spec: { source: ['hn'] }, streams: [{ id: 'stream:hn' }] },
+    body: { filter_spec: { source: ['hn'] }, streams: [{ id: 'all:hn' }] },
   })
   const all = await call('/forum/monitor/add', {
     filter_spec: { source: 'all', include_any: ['kettle'] },
     targets: 'none',
   })
-  expect(all.body.streams.map(({ id }: { id: string }) => id)).toEqual([
-    'stream:hn',
-    'stream:second',
-  ])
+  expect(all.body.streams.map(({ id }: { id: string }) => id)).toEqual(['all:hn', 'all:second'])
   const refused = await call('/forum/monitor/add', {
     filter_spec: { source: ['forum'], include_any: ['kettle'] },
     targets: 'none',

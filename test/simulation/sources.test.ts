@@ -264,7 +264,7 @@ async function run<W extends SourceWorld>(
     twice: matched.length - new Set(matched).size,
     deliveries: fixture.deliveries().length - matched.length,
     expected: shown.filter(({ matches }) => matches).length,
-    behind: fixture.one("SELECT position ->> '$.behind.to_id' AS behind_to FROM feeds"),
+    behind: fixture.one("SELECT state ->> '$.behind.to_id' AS behind_to FROM feeds"),
     open_and_shown: shown.filter(({ id }) =>
       open.some(
         ({ from_id, to_id, missed_estimate: n }) =>

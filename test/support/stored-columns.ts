@@ -40,7 +40,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
     customer: 'title details area evidence response',
     plain: 'id customer_id type status',
   },
-  feeds: { customer: 'key place', plain: 'kind last_fault state' },
+  feeds: { customer: 'key place', plain: 'source kind last_fault state' },
   gaps: { plain: 'reason anchor_ids' },
   holds: { plain: 'id customer_id tier' },
   host_paces: { plain: 'host state' },

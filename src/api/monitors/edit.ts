@@ -16,7 +16,7 @@ import {
   type Plan,
   type Slots,
 } from '../../core/limits/plan.ts'
-import { feedKey } from '../../core/polling/feed.ts'
+import { feedKey, type WatchedFeed } from '../../core/polling/feed.ts'
 import type { ModelReport } from '../../core/relevance/judgement.ts'
 import { encodeRelevance, type RelevanceRules } from '../../core/relevance/rules.ts'
 import { coverageContext, type StreamSources } from '../../gateway/streams.ts'
@@ -32,7 +32,6 @@ import {
   findMonitor,
   type Monitor,
   startMonitor,
-  type WatchedFeed,
   type WrittenMonitor,
 } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
@@ -272,7 +271,7 @@ export async function addMonitor(
   const spec = spelledPlaces(parseFilterSpec(given.filter_spec, words), streams)
   const plan = plan_of(customer.plan)
   const places = placesOf(spec, [...streams.keys()], words.home !== null)
-  if (given.baseline_item_id !== undefined && places.some(({ kind }) => kind === 'stream'))
+  if (given.baseline_item_id !== undefined && places.some(({ kind }) => kind === 'all'))
     throw invalid(
       'baseline_item_id',
       'baseline_item_id must be left out beside filter_spec.source: a further source is watched from now on',

@@ -14,7 +14,7 @@ import {
   removeStoredSource,
 } from '../../store/accounts/sources.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
-import { listSourceFeeds } from '../../store/monitoring/streams.ts'
+import { listSourceFeeds } from '../../store/monitoring/source-feeds.ts'
 import { bodySchema, patternText } from '../http/fields.ts'
 import type { SourceInfo } from '../reads/sources.ts'
 import { maybeTotp } from './account-changes.ts'

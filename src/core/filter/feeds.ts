@@ -129,7 +129,7 @@ export function placesOf(
   has_home = true,
 ): FeedPlace[] {
   const streams = furtherSources(spec, configured).map((place): FeedPlace => ({
-    kind: 'stream',
+    kind: 'all',
     place,
   }))
   return has_home && watchesHome(spec) ? [...homePlaces(spec), ...streams] : streams

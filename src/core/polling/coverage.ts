@@ -105,7 +105,7 @@ export const feedFacts = (it: StoredFeed, created_at: number, offset_ms: number)
   audited_until: it.audited_until,
   active_since: it.active_since,
   stream:
-    it.kind === 'stream'
+    it.kind === 'all'
       ? {
           proof: it.proof,
           verified_from: it.verified_from,

@@ -1,3 +1,5 @@
+import { HOME } from '../forum/items.ts'
+
 export const FEED_KINDS = [
   'posts',
   'comments',
@@ -5,13 +7,21 @@ export const FEED_KINDS = [
   'thread',
   'user_posts',
   'user_comments',
-  'stream',
+  'all',
 ] as const
 export type FeedKind = (typeof FEED_KINDS)[number]
 
+/** What is polled: a listing of a place of a source, or all items of one (`place` is its name). Source absent: the first. */
+export type WatchedFeed = { source?: string | undefined; kind: FeedKind; place: string }
+
+export const sourceOf = ({ source = HOME, kind, place }: WatchedFeed): string =>
+  kind === 'all' ? place : source
+
 /** One key for all monitors that watch the same feed. */
-export const feedKey = ({ kind, place }: { kind: FeedKind; place: string }): string =>
-  `${kind}:${kind === 'search' ? place : place.toLowerCase()}`
+export function feedKey({ source = HOME, kind, place }: WatchedFeed): string {
+  const key = `${kind}:${kind === 'search' ? place : place.toLowerCase()}`
+  return source === HOME || kind === 'all' ? key : `${source}/${key}`
+}
 
 /** Next due time of a feed. Each key has its own phase, so that feeds are not all due in the same second. */
 export function nextPollAt(key: string, interval_ms: number, now: number): number {

@@ -35,6 +35,7 @@ export const NEW_LISTING: ListingState = {
 export type Feed = {
   id: number
   key: string
+  source: string
   kind: FeedKind
   place: string
   interval_s: number

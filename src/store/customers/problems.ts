@@ -1,7 +1,6 @@
 import { utcDay } from '../../core/limits/plan.ts'
 import type { Db } from '../db/connection.ts'
 import { RETRYING } from '../delivery/pending.ts'
-import { FEED_SOURCE } from '../monitoring/streams.ts'
 
 // Facts about what does not work. Each query walks an index or a table that stays small, and has a row limit, because
 // the dashboard repeats it.
@@ -95,7 +94,7 @@ export function listFeedStates(db: Db, customer_id: CustomerScope, now: number):
   // Bare columns beside a single max are those of its row (SQLite); here any monitor of the group serves.
   return db
     .query<FeedGroup, [{ whose?: string; now: number }]>(
-      `SELECT ${FEED_SOURCE} AS source,
+      `SELECT f.source,
               substr(f.last_fault, 1, instr(f.last_fault || ':', ':') - 1) AS fault,
               count(*) AS feeds, sum(w.monitors) AS monitors, w.monitor_id,
               (SELECT name FROM monitors WHERE id = w.monitor_id) AS monitor_name,

@@ -184,7 +184,7 @@ export function planAudits(
       `SELECT id, requested_interval_s AS cadence_s, audit_interval_s AS before_s,
               CASE WHEN poll_batch_id IS NULL THEN max(0, coalesce(state ->> '$.audit_pages', 1) - 1)
                    ELSE coalesce(state ->> '$.audit_pages', 1) END AS requests
-         FROM feeds WHERE next_check_at IS NOT NULL AND kind <> 'stream'`,
+         FROM feeds WHERE next_check_at IS NOT NULL AND kind <> 'all'`,
     )
     .all()
     .map((it) => ({ ...it, interval_s: auditIntervalS(it.cadence_s, configured_s) }))
@@ -192,7 +192,7 @@ export function planAudits(
     .query<{ polls_per_minute: number }, []>(
       `SELECT coalesce(sum(60.0 / interval_s), 0) AS polls_per_minute
          FROM (SELECT max(interval_s) AS interval_s FROM feeds
-                WHERE next_check_at IS NOT NULL AND kind <> 'stream' GROUP BY coalesce(-poll_batch_id, id))`,
+                WHERE next_check_at IS NOT NULL AND kind <> 'all' GROUP BY coalesce(-poll_batch_id, id))`,
     )
     .get() ?? { polls_per_minute: 0 }
   const single_polls_per_minute = feeds.reduce((sum, { cadence_s }) => sum + 60 / cadence_s, 0)

@@ -140,7 +140,7 @@ function openDays(
 type FeedRow = {
   feed_id: number
   is_stream: number
-  place: string
+  source: string
   active_since: number
   audited_from: number | null
   audited_until: number | null
@@ -157,7 +157,7 @@ function readFacts(
   if (!active) return { active: false, feeds: [], cuts: [], events: [] }
   const rows = db
     .query<FeedRow, [{ id: string }]>(
-      `SELECT f.id AS feed_id, f.kind = 'stream' AS is_stream, f.place, mf.active_since, f.audited_from,
+      `SELECT f.id AS feed_id, f.kind = 'all' AS is_stream, f.source, mf.active_since, f.audited_from,
               f.audited_until, f.state ->> '$.partial' AS partial
          FROM monitor_feeds mf JOIN feeds f ON f.id = mf.feed_id
         WHERE mf.monitor_id = $id ORDER BY f.id`,
@@ -198,7 +198,7 @@ function readFacts(
         feed_id: it.feed_id,
         from: it.active_since,
         proven: without({ from: -Infinity, until }, open),
-        limit: it.is_stream ? limitOf(it.place, filter_spec) : null,
+        limit: it.is_stream ? limitOf(it.source, filter_spec) : null,
         unproven: it.partial ?? 'not_verified',
       }
     }),
@@ -248,7 +248,7 @@ export function* keepCoverage(db: Db, now: number, context: CoverageContext): Ch
   const today_at = dayOf(now + context.offset_ms) * DAY_MS
   const next = db.query<Undecided, [{ after: string; today_at: number; offset_ms: number }]>(
     `SELECT m.id, m.filter_spec, m.active, d.until_at, coalesce((
-              SELECT min(coalesce(f.audited_until, 0) + iif(f.kind = 'stream', $offset_ms, 0))
+              SELECT min(coalesce(f.audited_until, 0) + iif(f.kind = 'all', $offset_ms, 0))
                 FROM monitor_feeds mf JOIN feeds f ON f.id = mf.feed_id WHERE mf.monitor_id = m.id), 0) AS proven_until
        FROM monitors m
        JOIN monitor_days d ON d.monitor_id = m.id

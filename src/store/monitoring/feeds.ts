@@ -1,6 +1,6 @@
 import { auditIntervalS } from '../../core/polling/audit.ts'
 import { intervalOf } from '../../core/polling/batching.ts'
-import { feedKey, type FeedKind } from '../../core/polling/feed.ts'
+import { feedKey, sourceOf, type WatchedFeed } from '../../core/polling/feed.ts'
 import type { Feed } from '../../core/polling/step.ts'
 import type { Db } from '../db/connection.ts'
 
@@ -17,7 +17,7 @@ export const watchedPlaces = (db: Db, customer_id: string): string[] =>
 export type StoredFeed = Omit<Feed, 'asleep'> & { next_check_at: number | null }
 
 /** The columns of a {@link StoredFeed}. */
-export const FEED_COLUMNS = `id, key, kind, place, interval_s, requested_interval_s, backoff_factor, state, next_seq,
+export const FEED_COLUMNS = `id, key, source, kind, place, interval_s, requested_interval_s, backoff_factor, state, next_seq,
   next_check_at, last_check_at, last_seen_at, last_fault, rate_per_s, peak_rate_per_s, created_at, poll_batch_id, synced_epoch,
   audit_due_at, audit_interval_s, audited_at, audited_from, audited_until, lateness_ms`
 
@@ -111,7 +111,7 @@ export function nextFeedDueAt(
     .query<{ due_at: number }, [{ busy: string; listings: number }]>(
       `SELECT next_check_at AS due_at FROM feeds
         WHERE next_check_at IS NOT NULL
-          AND iif(kind = 'stream', id NOT IN (SELECT value FROM json_each($busy)), $listings)
+          AND iif(kind = 'all', id NOT IN (SELECT value FROM json_each($busy)), $listings)
         ORDER BY next_check_at LIMIT 1`,
     )
     .get({ busy: JSON.stringify([...in_progress]), listings: listings ? 1 : 0 })
@@ -179,15 +179,17 @@ export function clampFeeds(db: Db, now: number): void {
 export function attachFeeds(
   db: Db,
   monitor_id: string,
-  places: readonly { kind: FeedKind; place: string }[],
+  places: readonly WatchedFeed[],
   { active_since, cadence_s, now }: { active_since: number; cadence_s: number; now: number },
 ): void {
-  for (const { kind, place } of places) {
-    const key = feedKey({ kind, place })
+  const audit_interval_s = auditIntervalS(cadence_s, 0)
+  for (const it of places) {
+    const key = feedKey(it)
+    const { kind, place } = it
     db.query(
-      `INSERT OR IGNORE INTO feeds (key, kind, place, interval_s, requested_interval_s, audit_interval_s, created_at)
-       VALUES ($key, $kind, $place, $cadence_s, $cadence_s, $audit_interval_s, $now)`,
-    ).run({ key, kind, place, cadence_s, audit_interval_s: auditIntervalS(cadence_s, 0), now })
+      `INSERT OR IGNORE INTO feeds (key, source, kind, place, interval_s, requested_interval_s, audit_interval_s, created_at)
+       VALUES ($key, $source, $kind, $place, $cadence_s, $cadence_s, $audit_interval_s, $now)`,
+    ).run({ key, source: sourceOf(it), kind, place, cadence_s, audit_interval_s, now })
     db.query(
       `INSERT OR REPLACE INTO monitor_feeds (monitor_id, feed_id, active_since, active_from_seq)
        SELECT $monitor_id, id, $active_since, ${FIRST_POLL_SEQ} FROM feeds WHERE key = $key`,
@@ -272,7 +274,7 @@ export function updateFeedPace(db: Db, now: number, keys: readonly string[] | nu
       db.query(
         `UPDATE feeds SET requested_interval_s = $fastest_s, interval_s = $interval_s, backoff_factor = 1, next_check_at = $now,
                 last_check_at = NULL, last_seen_at = NULL, last_fault = NULL, created_at = $now,
-                poll_batch_id = NULL, synced_epoch = 0, audit_due_at = iif(kind = 'stream', NULL, $now),
+                poll_batch_id = NULL, synced_epoch = 0, audit_due_at = iif(kind = 'all', NULL, $now),
                 audited_at = NULL, audited_from = NULL, audited_until = NULL, state = NULL
           WHERE id = $id`,
       ).run({ id, fastest_s, interval_s, now })

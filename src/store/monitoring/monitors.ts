@@ -1,6 +1,6 @@
 import { beginningAt, type Slots } from '../../core/limits/plan.ts'
 import type { StreamColumns } from '../../core/polling/coverage.ts'
-import { feedKey, type FeedKind } from '../../core/polling/feed.ts'
+import { feedKey, type FeedKind, type WatchedFeed } from '../../core/polling/feed.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { releaseHeld } from '../delivery/outbox.ts'
 import { releaseWaiting } from '../relevance/judgements.ts'
@@ -256,8 +256,6 @@ export function endFirstPolls(
 // A monitor and its feeds change together. Each function here belongs into one transaction with the checks that
 // allowed the change.
 
-export type WatchedFeed = { kind: FeedKind; place: string }
-
 /** Inserts a monitor and assigns its feeds from `active_since` on. Its coverage begins at `begins_at`, by the platform's clock. */
 export function startMonitor(
   db: Db,
@@ -318,7 +316,7 @@ function changesCoverage(
   if (old === null || (old.active === 1) !== active) return true
   if (places === null) return false
   const keys = new Set(places.map(feedKey))
-  const has_stream = places.some(({ kind }) => kind === 'stream')
+  const has_stream = places.some(({ kind }) => kind === 'all')
   if (has_stream && old.filter_spec !== filter_spec) return true
   return keys.size !== before.length || !before.every((key) => keys.has(key))
 }

@@ -92,7 +92,7 @@ export function listFeedLoads(db: Db): FeedLoad[] {
       `SELECT id, kind, place, requested_interval_s, poll_batch_id,
               CASE WHEN last_check_at IS NULL OR ${REFUSED} THEN NULL
                    ELSE coalesce(peak_rate_per_s, rate_per_s) END AS rate_per_s
-         FROM feeds WHERE next_check_at IS NOT NULL AND kind <> 'stream' ORDER BY id`,
+         FROM feeds WHERE next_check_at IS NOT NULL AND kind <> 'all' ORDER BY id`,
     )
     .all()
 }
@@ -186,7 +186,7 @@ export function claimDuePolls(
 ): PollJob[] {
   const due = db
     .query<StoredFeed, [{ now: number; count: number; limit: number }]>(
-      `SELECT ${FEED_COLUMNS} FROM feeds WHERE next_check_at <= $now AND ($limit > 0 OR kind = 'stream')
+      `SELECT ${FEED_COLUMNS} FROM feeds WHERE next_check_at <= $now AND ($limit > 0 OR kind = 'all')
         ORDER BY next_check_at, id LIMIT $count`,
     )
     .all({ now, limit, count: DUE_FEEDS_MAX + in_progress.feeds.size })
@@ -204,11 +204,11 @@ export function claimDuePolls(
   const taken = new Set(in_progress.feeds)
   const claimed_batches = new Set(in_progress.batches)
   const by_ids = due
-    .filter(({ id, kind }) => kind === 'stream' && !taken.has(id))
-    .map((row) => ({ ...row, interval_s: Math.min(row.interval_s, intervalMaxOf(row.place)) }))
+    .filter(({ id, kind }) => kind === 'all' && !taken.has(id))
+    .map((row) => ({ ...row, interval_s: Math.min(row.interval_s, intervalMaxOf(row.source)) }))
     .map((row): PollJob => ({ ...ALONE, targets: [toTarget(row, goals)] }))
   for (const job of by_ids) reschedule(db, job, now)
-  const listed = due.filter(({ kind }) => kind !== 'stream')
+  const listed = due.filter(({ kind }) => kind !== 'all')
   const jobs: PollJob[] = []
   const claim = (job: PollJob): void => {
     for (const { feed } of job.targets) taken.add(feed.id)

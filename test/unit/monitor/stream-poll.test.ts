@@ -159,7 +159,7 @@ test('a stream starts at the present end, and its items match once', async () =>
 
   expect(a.steps.slice(1)).toEqual(['11', '12', '13'])
   expect(owned.titles()).toEqual(['one', 'two'])
-  expect(facts(owned)).toMatchObject({ key: 'stream:a', proof: 'dense', behind_to: null })
+  expect(facts(owned)).toMatchObject({ key: 'all:a', proof: 'dense', behind_to: null })
 })
 
 test('ids that a step leaves are read after its items were matched, until nothing is left', async () => {
@@ -275,7 +275,7 @@ test('a source that has added its share of bytes is read later, from where it wa
 
   expect([titles, a.steps.length]).toEqual([4, steps])
   expect(owned.titles()).toContain('of another')
-  expect(facts(owned)).toMatchObject({ key: 'stream:a', last_fault: 'over_disk_budget' })
+  expect(facts(owned)).toMatchObject({ key: 'all:a', last_fault: 'over_disk_budget' })
   owned.pass(2 * 3_600_000)
   a.put('after', owned.clock.now())
   await owned.check()
@@ -686,17 +686,19 @@ test('a monitor of all sources follows the configuration at a start', async () =
   await using owned = startWith('a')
   owned.monitor('mon_1', { source: 'all', q: 'kettle' })
   const keys = () => listMonitorFeeds(owned.db, 'mon_1').map(({ key }) => key)
-  owned.db.run("UPDATE feeds SET key = 'stream:gone', place = 'gone' WHERE kind = 'stream'")
-  expect(keys()).toEqual(['search:kettle', 'stream:gone'])
+  owned.db.run(
+    "UPDATE feeds SET key = 'all:gone', source = 'gone', place = 'gone' WHERE kind = 'all'",
+  )
+  expect(keys()).toEqual(['search:kettle', 'all:gone'])
   owned.reboot()
 
-  expect(keys()).toEqual(['search:kettle', 'stream:a'])
+  expect(keys()).toEqual(['search:kettle', 'all:a'])
 })
 
 test('a source that is no longer configured is a fault of its feed', async () => {
   await using owned = startWith('a')
   owned.monitor('mon_1', { source: 'a' })
-  owned.db.run("UPDATE feeds SET key = 'stream:gone', place = 'gone'")
+  owned.db.run("UPDATE feeds SET key = 'all:gone', source = 'gone', place = 'gone'")
   await owned.pollDue()
 
   expect(facts(owned)).toMatchObject({ last_fault: 'not_configured', last_check_at: null })

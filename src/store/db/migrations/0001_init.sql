@@ -177,7 +177,7 @@ CREATE TABLE poll_batches (
   epoch           INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- What is polled of a source, shared by monitors: a listing of a place, or all that it has by its ids (kind stream).
+-- What is polled of a source, shared by monitors: a listing of a place, or all that it has by its ids (kind all).
 -- requested_interval_s: the fastest cadence of its monitors; interval_s: the present one; backoff_factor: its slow-down by throttling.
 -- state: JSON of the position, `ListingState` or `Position`, from the first poll on. peak_rate_per_s: new items a second in the
 -- busiest hours. synced_epoch: the poll of its batch that covered it last. audited_at: start of the last complete audit (our clock);
@@ -186,8 +186,9 @@ CREATE TABLE poll_batches (
 CREATE TABLE feeds (
   id                   INTEGER PRIMARY KEY,
   key                  TEXT    NOT NULL UNIQUE,
+  source               TEXT    NOT NULL DEFAULT '~',
   kind                 TEXT    NOT NULL
-                       CHECK (kind IN ('posts', 'comments', 'search', 'thread', 'user_posts', 'user_comments', 'stream')),
+                       CHECK (kind IN ('posts', 'comments', 'search', 'thread', 'user_posts', 'user_comments', 'all')),
   place                TEXT    NOT NULL,
   requested_interval_s INTEGER NOT NULL,
   interval_s           INTEGER NOT NULL,

@@ -383,7 +383,7 @@ describe('cadence', () => {
 describe('streams', () => {
   const facts = (fields: Partial<NonNullable<FeedFacts['stream']>> = {}): FeedFacts =>
     stream({
-      id: 'stream:hn',
+      id: 'all:hn',
       audited_at: null,
       audited_from: null,
       audited_until: null,

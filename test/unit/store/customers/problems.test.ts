@@ -33,9 +33,9 @@ function putFeed(
   } = {},
 ): void {
   db.run(
-    `INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, last_fault, created_at)
-     VALUES (?, ?, ?, ?, 60, 60, ?, ?, ?, 0)`,
-    [id, `${kind}:${place}`, kind, place, NOW, checked_at, fault],
+    `INSERT INTO feeds (id, key, source, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, last_fault, created_at)
+     VALUES (?, ?, ?, ?, ?, 60, 60, ?, ?, ?, 0)`,
+    [id, `${kind}:${place}`, kind === 'all' ? place : '~', kind, place, NOW, checked_at, fault],
   )
   db.run("INSERT INTO monitor_feeds VALUES ('mon_1', ?, 0, 0)", [id])
 }
@@ -168,7 +168,7 @@ test('a source of which one feed can be read is a warning; each source is one pr
   const checked_at = NOW - 5 * MINUTE
   putFeed(db, { id: 1, place: 'coffee', fault: 'not_found', checked_at })
   putFeed(db, { id: 2, place: 'tea' })
-  putFeed(db, { id: 3, kind: 'stream', place: 'hn', fault: 'blocked', checked_at })
+  putFeed(db, { id: 3, kind: 'all', place: 'hn', fault: 'blocked', checked_at })
 
   expect(reportOf(db).problems.map((it) => [it.severity, it.subject, it.message])).toEqual([
     [
@@ -197,7 +197,7 @@ test('a feed without a poll for three intervals is late', () => {
 
 test('a stream with unread items older than a quarter of an hour is behind', () => {
   using db = open()
-  putFeed(db, { kind: 'stream', place: 'hn' })
+  putFeed(db, { kind: 'all', place: 'hn' })
   db.run(
     `UPDATE feeds SET state = json_object('behind', json('{"from_id":5,"to_id":9}'), 'verified_until', ?)`,
     [NOW - 15 * MINUTE],

@@ -71,8 +71,8 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO poll_batches (id, kind, anchor_ids, checkpoint_at, epoch) VALUES (1, 'posts', '["t3_a"]', 900, 2);
     UPDATE feeds SET poll_batch_id = 1, synced_epoch = 2 WHERE id = 1;
     INSERT INTO feed_hours VALUES (1, 400000, 12);
-    INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, created_at, state)
-      VALUES (3, 'stream:hn', 'stream', 'hn', 60, 60, 3000, 2000, 1000, '{"state":"5","proof":"dense","verified_from":1000,"verified_until":2000}');
+    INSERT INTO feeds (id, key, source, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, created_at, state)
+      VALUES (3, 'all:hn', 'hn', 'all', 'hn', 60, 60, 3000, 2000, 1000, '{"state":"5","proof":"dense","verified_from":1000,"verified_until":2000}');
     INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2, 0);
     UPDATE webhooks SET public_key = x'0c' WHERE id = 'wh_1';
     INSERT INTO alarms VALUES (1, 'mon_1', 'silent', 1000, 2, 4000, NULL, NULL);

@@ -32,11 +32,11 @@ export function attachConfigured(
         WHERE removed_at IS NULL AND json_extract(filter_spec, '$.source[0]') = 'all'`,
     )
     .all()
-  const streams = sources.map((place) => ({ kind: 'stream' as const, place }))
+  const streams = sources.map((place) => ({ kind: 'all' as const, place }))
   for (const { id, cadence_s } of monitors) {
     const before = listFeedKeys(db, id)
     const missing = streams.filter((it) => !before.includes(feedKey(it)))
-    const kept = has_home ? before.filter((key) => !key.startsWith('stream:')) : []
+    const kept = has_home ? before.filter((key) => !key.startsWith('all:')) : []
     const wanted = [...kept, ...streams.map(feedKey)]
     if (missing.length === 0 && before.every((key) => wanted.includes(key))) continue
     decideCoverage(db, id, active_since, coverage)
@@ -60,16 +60,13 @@ export type SourceFeeds = {
   open_gaps: number
 }
 
-/** SQL for the source of a row `f` of feeds. */
-export const FEED_SOURCE = `iif(f.kind = 'stream', f.place, '~')`
-
 /** State of the watched feeds by source, and the newest fault among those that fail now. */
 export function listSourceFeeds(
   db: Db,
 ): (SourceFeeds & { fault: string | null; fault_at: number | null })[] {
   const rows = db
     .query<SourceFeeds, []>(
-      `SELECT ${FEED_SOURCE} AS source, count(*) AS feeds, max(f.last_check_at) AS last_check_at,
+      `SELECT f.source, count(*) AS feeds, max(f.last_check_at) AS last_check_at,
               min(f.state ->> '$.verified_until') AS verified_until, max(f.state ->> '$.partial') AS partial,
               sum((SELECT count(*) FROM gaps g WHERE g.feed_id = f.id AND g.closed_at IS NULL)) AS open_gaps
          FROM feeds f
@@ -79,7 +76,7 @@ export function listSourceFeeds(
   // The other columns are those of the newest row (SQLite: bare columns beside max).
   const faults = db
     .query<{ source: string; fault: string; fault_at: number | null }, []>(
-      `SELECT ${FEED_SOURCE} AS source, f.last_fault AS fault,
+      `SELECT f.source, f.last_fault AS fault,
               max(coalesce(f.last_check_at, f.created_at)) AS fault_at
          FROM feeds f WHERE f.next_check_at IS NOT NULL AND f.last_fault IS NOT NULL GROUP BY 1`,
     )
