@@ -121,6 +121,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     pool,
     storage,
     archive,
+    projections,
     noticeExternalWrites,
     notifyOperator,
     upkeep,
@@ -187,6 +188,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     operator: notifyOperator,
     upkeep,
     storage: storage.turn,
+    projections,
     archive: archive.turn,
   }
   const fenced =

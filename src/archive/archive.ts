@@ -16,6 +16,7 @@ import {
 import type { ArchiveKeep } from '../store/archive/scopes.ts'
 import type { ArchiveFound, ArchiveSearch } from '../store/archive/search.ts'
 import { type Db, openBeside, transact } from '../store/db/connection.ts'
+import { countUnread, listUnread, noteRead, skipUnread } from '../store/delivery/projections.ts'
 import { newestTombstone } from '../store/erasure/kept-items.ts'
 import type { WordsInput } from './protocol.ts'
 import { type ArchiveThread, createArchiveThread } from './thread.ts'
@@ -81,20 +82,24 @@ export function createArchive(deps: ArchiveDeps): Archive {
   async function copyQueue(): Promise<void> {
     while (!signal.aborted) {
       const queued = listQueued(db, INGESTED_AT_ONCE)
-      if (queued.length === 0) return
+      const messages = listUnread(db, 'archive', INGESTED_AT_ONCE)
+      const last = messages.at(-1)
+      if (queued.length === 0 && last === undefined) return
       try {
-        await thread.run('ingest', { queued })
+        await thread.run('ingest', { queued, messages })
       } catch (error) {
         giveUp()
         throw error
       }
       // A kill before this line repeats the copy, which then changes nothing.
-      transact(db, () =>
-        deleteQueued(
-          db,
-          queued.map(({ seq }) => seq),
-        ),
-      )
+      transact(db, () => {
+        if (queued.length > 0)
+          deleteQueued(
+            db,
+            queued.map(({ seq }) => seq),
+          )
+        if (last !== undefined) noteRead(db, 'archive', last.row)
+      })
     }
   }
 
@@ -146,10 +151,11 @@ export function createArchive(deps: ArchiveDeps): Archive {
     backtest: (run) => thread.run('backtest', { ...run, budget_ms: BACKTEST_MS }),
     async stats() {
       const stats = exists() ? await thread.run('stats', {}) : NOTHING
-      return { ...stats, queued: countQueued(db) }
+      return { ...stats, queued: countQueued(db) + countUnread(db, 'archive') }
     },
     async turn() {
-      if (settings.keep !== 'nothing') await copyQueue()
+      if (settings.keep === 'nothing') skipUnread(db, 'archive')
+      else await copyQueue()
       if (!exists()) return Infinity
       await follow()
       await prune()

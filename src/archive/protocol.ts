@@ -3,6 +3,7 @@ import type { Backtest, BacktestResult } from '../store/archive/backtest.ts'
 import type { ArchiveStats, ErasurePosition } from '../store/archive/erase.ts'
 import type { QueuedItem } from '../store/archive/queue.ts'
 import type { ArchiveFound, ArchiveSearch } from '../store/archive/search.ts'
+import type { MatchMessage } from '../store/delivery/projections.ts'
 import type { Tombstone } from '../store/erasure/kept-items.ts'
 
 /** Input of the names of platform and community, because functions do not reach a thread. */
@@ -10,7 +11,10 @@ export type WordsInput = Pick<Naming, 'platform' | 'community' | 'default_source
 
 /** Work of the thread by its name: what it takes, and what it answers. */
 export type ArchiveWork = {
-  ingest: { takes: { queued: readonly QueuedItem[] }; gives: true }
+  ingest: {
+    takes: { queued: readonly QueuedItem[]; messages: readonly MatchMessage[] }
+    gives: true
+  }
   /** Erases what tombstones name, and moves the position; none: the position alone. */
   follow: { takes: { tombstones: readonly Tombstone[]; known_to: number }; gives: ErasurePosition }
   prune: { takes: { before_at: number; max_bytes: number; now: number }; gives: number }

@@ -19,6 +19,7 @@ import { ingest, rebuildIndex } from '../store/archive/ingest.ts'
 import { createWorkBudget, searchArchive } from '../store/archive/search.ts'
 import { type Chunks, runNow } from '../store/db/chunked.ts'
 import { type Db, transact } from '../store/db/connection.ts'
+import { archivedOf } from '../store/delivery/projections.ts'
 import { scrubPages } from '../store/erasure/scrub.ts'
 import type { ArchiveMessage, ArchiveReply, ArchiveWork, WorkName } from './protocol.ts'
 
@@ -50,8 +51,8 @@ function* atOnce<T>(value: T): Chunks<T> {
 }
 
 const HANDLERS: Handlers = {
-  *ingest({ db }, { queued }) {
-    ingest(db, queued)
+  *ingest({ db, words }, { queued, messages }) {
+    ingest(db, [...queued, ...messages.flatMap((it) => archivedOf(it, words.community))])
     return yield* atOnce(true as const)
   },
   *follow({ db }, step) {

@@ -73,6 +73,11 @@ export type Sender = {
    * epoch ms.
    */
   turn(): Promise<number>
+  /**
+   * Claims what is due, such as what a poll has just written, within its transaction: they have one commit, after which the
+   * attempts begin. What does not fit is left to the next turn.
+   */
+  claimWithin(): void
   /** Resolves when every attempt in flight has ended and its outcome is stored, as far as the disk allows. */
   idle(): Promise<void>
   /** True while an attempt of this delivery is in flight, or its outcome waits to be stored. */
@@ -348,23 +353,37 @@ export function createSender(deps: SenderDeps): Sender {
     }
   }
 
+  /** The deliveries that fit, claimed for this run. */
+  const claim = (at: number): ClaimedDelivery[] => {
+    const running = [...in_flight.values()].filter(({ is_over }) => !is_over)
+    return claimDue(db, { run_id, now: at, free: capacity(), served_last, running })
+  }
+
+  function start(claimed: readonly ClaimedDelivery[]): void {
+    for (const delivery of claimed) {
+      const { id, row, attempts, webhook_id } = delivery
+      served_last = webhook_id
+      pace.started(webhook_id, delivery.max_per_second, mono)
+      in_flight.set(id, { webhook_id, row, attempts, done: attempt(delivery), is_over: false })
+    }
+  }
+
   return {
+    claimWithin() {
+      jump_owed_ms += jumped()
+      // Waits that have yet to be shifted would end too early.
+      if (jump_owed_ms !== 0 || broken !== null || unwritten.length > 0) return
+      mono = clock.mono()
+      const claimed = claim(clock.now())
+      if (claimed.length > 0) afterCommit(db, () => start(claimed))
+    },
     async turn() {
       // The disk is not full but failing: the loop has to see the error.
       if (broken !== null) throw broken
       const at = now()
       retryWrites()
       pauseFailingTargets(at)
-      const claim = () => {
-        const running = [...in_flight.values()].filter(({ is_over }) => !is_over)
-        return claimDue(db, { run_id, now: at, free: capacity(), served_last, running })
-      }
-      for (const delivery of settle(claim)) {
-        const { id, row, attempts, webhook_id } = delivery
-        served_last = webhook_id
-        pace.started(webhook_id, delivery.max_per_second, mono)
-        in_flight.set(id, { webhook_id, row, attempts, done: attempt(delivery), is_over: false })
-      }
+      start(settle(() => claim(at)))
       if (unwritten.length > 0) return at + WRITE_RETRY_MS
       // Without a free slot the next event is the end of an attempt, which nudges the loop.
       const free = capacity()

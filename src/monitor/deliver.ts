@@ -8,13 +8,12 @@ import {
   type Suppressed,
 } from '../core/delivery/envelope.ts'
 import { countsOf, meetsThresholds, thresholdsOf } from '../core/filter/spec.ts'
-import { type Item, itemKey } from '../core/forum/items.ts'
+import { type Item, itemKey, MORE_PLACES } from '../core/forum/items.ts'
 import type { Naming } from '../core/forum/naming.ts'
-import { arrivalOf } from '../core/inbox/arrival.ts'
 import { type Plan, utcDay } from '../core/limits/plan.ts'
 import type { Watch } from '../gateway/watch.ts'
 import { type Archiving, monitorScope, queueItems } from '../store/archive/queue.ts'
-import { type Db, transact } from '../store/db/connection.ts'
+import { afterCommit, type Db, transact } from '../store/db/connection.ts'
 import {
   createDeliveryTimes,
   insertDeliveries,
@@ -29,7 +28,6 @@ import {
 } from '../store/delivery/targets.ts'
 import { listErased, withoutErased } from '../store/erasure/erase.ts'
 import { keepItems } from '../store/erasure/kept-items.ts'
-import { insertInbox } from '../store/inbox/items.ts'
 import {
   type Bundle,
   deleteBundle,
@@ -70,6 +68,10 @@ export type RouteDeps = {
   /** Items to archive; absent: none. */
   archive?: Archiving | undefined
   on_written?: (status: 'pending' | 'suppressed' | 'failed', kind: DeliveryTarget['kind']) => void
+  /** Called in each transaction that has written deliveries to be sent, at its end: it may claim them. */
+  claim?: () => void
+  /** Called after each commit with messages, which the projections have yet to read. */
+  on_messages?: () => void
 }
 
 export type DeliverDeps = RouteDeps & {
@@ -97,10 +99,13 @@ export function deliver(
   )
   const first_row = reserveMessages(db, reached.length)
   const own = new Map(reached.map((hit, at) => [keyOf(hit), first_row + at]))
-  const { found, archived } = matchNew(deps, reached, own, now)
+  const { found, again } = matchNew(deps, reached, own, now)
   const candidates = keepCandidates(deps, below, now)
-  keepItems(db, [...[...found, ...archived].map(({ item }) => item), ...candidates], now)
-  if (found.length === 0) return { matched: 0, pending: 0 }
+  const queued = queueAgain(deps, again, now)
+  if (found.length === 0) {
+    keepItems(db, [...queued, ...candidates], now)
+    return { matched: 0, pending: 0 }
+  }
   const lists = createTargetLists(db)
   const decision = decide(found, {
     words,
@@ -113,21 +118,26 @@ export function deliver(
     ),
   )
   const pending = write(deps, decision, now, { own, editions })
-  const alone = new Set(
-    decision.messages
-      .filter(isStored)
-      .flatMap(({ monitor_id, names: [name = '', ...rest] }) =>
-        rest.length === 0 ? [matchKey(monitor_id, name)] : [],
-      ),
-  )
+  const stored = decision.messages.filter(isStored)
+  const keysOf = ({ monitor_id, names }: Message) => names.map((name) => matchKey(monitor_id, name))
+  const alone = new Set(stored.flatMap((it) => (it.names.length === 1 ? keysOf(it) : [])))
   forgetMessages(
     db,
     found.flatMap((hit) =>
       alone.has(keyOf(hit)) ? [] : [{ monitor_id: hit.watcher.id, item_id: itemKey(hit.item) }],
     ),
   )
+  // What is in no message yet is kept now; the rest follows the messages, which lack the places beside that of an item.
+  const in_message = new Set(stored.flatMap(keysOf))
+  const lacking = found.filter((hit) => !in_message.has(keyOf(hit)))
+  keepItems(db, [...lacking.map(({ item }) => item), ...queued, ...candidates], now)
+  const apart = found.filter(
+    (hit) => !in_message.has(keyOf(hit)) || (hit.item[MORE_PLACES] ?? []).length > 0,
+  )
+  queueHits(deps, apart, now)
   for (const { watcher, match } of decision.unjudged) awaitVerdict(deps, watcher, match, now)
   recordMatchAt(db, [...new Set(found.map(({ watcher }) => watcher.id))], now)
+  if (pending > 0) deps.claim?.()
   return { matched: found.length, pending }
 }
 
@@ -163,14 +173,14 @@ function keepCandidates({ db, freshness_ms }: DeliverDeps, hits: readonly Hit[],
 
 const keyOf = ({ watcher, item }: Hit): string => matchKey(watcher.id, itemKey(item))
 
-/** Records matches. Returns those of items that are new to their monitors, and those that are copied into the archive. */
+/** Records matches. Returns those of items that are new to their monitors, and the others. */
 function matchNew(
-  { db, watch, archive }: DeliverDeps,
+  { db, watch }: DeliverDeps,
   hits: readonly Hit[],
   rows: ReadonlyMap<string, number>,
   now: number,
-): { found: Hit[]; archived: Hit[] } {
-  if (hits.length === 0) return { found: [], archived: [] }
+): { found: Hit[]; again: Hit[] } {
+  if (hits.length === 0) return { found: [], again: [] }
   // True time, like the deliveries' own instants.
   const matched_at = now + watch.clock_offset_ms()
   const inserted = insertMatches(
@@ -189,21 +199,31 @@ function matchNew(
   const again: Hit[] = []
   // One that several feeds show is new once.
   for (const hit of hits) (fresh.delete(keyOf(hit)) ? found : again).push(hit)
-  if (archive === undefined) return { found, archived: [] }
-  // A known match is read again because its text was edited. An erased one stays out of the archive.
+  return { found, again }
+}
+
+/**
+ * Queues known matches for the archive, which are read again because their text was edited; erased ones stay out. Returns
+ * their items.
+ */
+function queueAgain(deps: DeliverDeps, again: readonly Hit[], now: number): Item[] {
+  if (deps.archive === undefined || again.length === 0) return []
   const erased = listErased(
-    db,
+    deps.db,
     again.map(({ item }) => itemKey(item)),
   )
-  const archived = [...found, ...again.filter(({ item }) => !erased.has(itemKey(item)))]
+  const queued = again.filter(({ item }) => !erased.has(itemKey(item)))
+  queueHits(deps, queued, now)
+  return queued.map(({ item }) => item)
+}
+
+const queueHits = ({ db, archive }: DeliverDeps, hits: readonly Hit[], now: number): void =>
   queueItems(
     db,
     archive,
-    archived.map(({ item, watcher }) => ({ item, scopes: [monitorScope(watcher.id)] })),
+    hits.map(({ item, watcher }) => ({ item, scopes: [monitorScope(watcher.id)] })),
     now,
   )
-  return { found, archived }
-}
 
 /** Writes a match that is not sent. */
 export function withholdMatch(
@@ -285,11 +305,7 @@ export function writeMessages(
     })),
   )
   const numbered = stored.map((it, at) => ({ ...it, row: rows[at]?.row ?? 0 }))
-  putIntoInbox(
-    deps,
-    numbered.filter(({ is_pulled }) => is_pulled),
-    now,
-  )
+  if (deps.on_messages !== undefined) afterCommit(db, deps.on_messages)
   const planned = planDeliveries(deps, numbered, now)
   const inserted = insertDeliveries(
     db,
@@ -341,22 +357,6 @@ function bodyOf(deps: ContentDeps, message: Message): Uint8Array {
 }
 
 type Numbered = Message & { row: number }
-
-/** Puts the items of messages into the inboxes of their customers. */
-function putIntoInbox(deps: ContentDeps, messages: readonly Numbered[], now: number): void {
-  const { db, words } = deps
-  const found_at = now + deps.watch.clock_offset_ms()
-  insertInbox(
-    db,
-    messages.map(({ row, customer_id, monitor_id, names, rows: items }) => ({
-      customer_id,
-      monitor_id,
-      message: row,
-      found_at,
-      items: names.map((item_id, n) => arrivalOf(item_id, items[n] ?? {}, words.community)),
-    })),
-  )
-}
 
 const dayOf = (created_at: number, { monitor_id }: Message): string =>
   `${monitor_id} ${utcDay(created_at)}`

@@ -18,6 +18,7 @@ export const LOOPS = [
   'operator',
   'upkeep',
   'storage',
+  'projections',
   'archive',
 ] as const
 

@@ -22,6 +22,7 @@ import { coverageContext } from '../gateway/streams.ts'
 import { createWatch } from '../gateway/watch.ts'
 import { createAlarms } from '../monitor/maintenance.ts'
 import { createFilters } from '../monitor/match.ts'
+import { createProjector } from '../monitor/projections.ts'
 import { createMonitoring, createSchedule } from '../monitor/scheduler.ts'
 import { createStorage } from '../monitor/storage.ts'
 import { createGuard } from '../net/guard.ts'
@@ -63,7 +64,15 @@ type AssemblyInput = {
   instance: Pick<Instance, 'db' | 'path' | 'run_id' | 'instance_id' | 'ring'>
   signal: AbortSignal
   wake: (
-    loop: 'sender' | 'monitor' | 'pool' | 'operator' | 'archive' | 'relevance' | 'storage',
+    loop:
+      | 'sender'
+      | 'monitor'
+      | 'pool'
+      | 'operator'
+      | 'projections'
+      | 'archive'
+      | 'relevance'
+      | 'storage',
   ) => void
   /** Registers work of a loop that should end within `limit_ms`, so that an overrun is visible. */
   expect: <T>(loop: 'sender' | 'monitor', limit_ms: number, work: Promise<T>) => Promise<T>
@@ -271,6 +280,9 @@ export function assemble({
     recheck_share: config.retention.recheck_share,
     on_erased: noteErased,
     on_pending: nudgeSender,
+    // A daemon that ends begins no further attempt.
+    claim: () => (signal.aborted ? undefined : sender.claimWithin()),
+    on_messages: () => wake('projections'),
     on_waiting: () => wake('relevance'),
     on_written: (status, kind) => metrics.count('deliveries_written_total', { status, kind }),
   })
@@ -413,9 +425,17 @@ export function assemble({
       drafting,
     },
   )
+  const projections = createProjector({
+    db,
+    clock,
+    words,
+    clock_offset_ms: platform.clock_offset_ms,
+    on_read: () => wake('archive'),
+  })
   return {
     app,
     sender,
+    projections,
     monitoring: { ...monitoring, checkDue },
     pool,
     storage,

@@ -40,7 +40,8 @@ export function readLedger(data: string): LedgerTotals {
       ),
       strayed: count(
         `SELECT (SELECT count(*) FROM messages b
-                  WHERE b.seq IS NOT NULL AND NOT EXISTS (SELECT 1 FROM inbox_matches WHERE message = b.row))
+                  WHERE b.seq IS NOT NULL AND b.row <= (SELECT message FROM projections WHERE name = 'inbox')
+                    AND NOT EXISTS (SELECT 1 FROM inbox_matches WHERE message = b.row))
               + (SELECT count(*) FROM inbox_items i WHERE NOT EXISTS (SELECT 1 FROM inbox_matches m
                    JOIN messages b ON b.row = m.message WHERE m.item = i.row))`,
       ),

@@ -6,8 +6,10 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { run } from '../../src/cli/run.ts'
+import { countQueued } from '../../src/store/archive/queue.ts'
 import { connect } from '../../src/store/db/connection.ts'
 import { packBodies } from '../../src/store/delivery/messages.ts'
+import { countUnread } from '../../src/store/delivery/projections.ts'
 import { findParts } from '../support/byte-search.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 import { surroundings } from '../unit/cli/environment.ts'
@@ -54,7 +56,7 @@ async function delivered() {
   await clock.advance(3 * MINUTE)
   // What still waits for the archive counts as pending.
   const database = connect(join(daemon.dir, 'forumd.sqlite'))
-  while (database.query('SELECT 1 FROM archive_queue').get() !== null) await Bun.sleep(5)
+  while (countQueued(database) + countUnread(database, 'archive') > 0) await Bun.sleep(5)
   database.close()
 
   const config = join(daemon.dir, 'forumd.toml')

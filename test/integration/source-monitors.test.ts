@@ -3,7 +3,9 @@ import { join } from 'node:path'
 
 import { startKind } from '../../sandbox/sources/kinds.ts'
 import type { Config } from '../../src/config/schema.ts'
+import { countQueued } from '../../src/store/archive/queue.ts'
 import { connect } from '../../src/store/db/connection.ts'
+import { countUnread } from '../../src/store/delivery/projections.ts'
 import { eraseItems } from '../../src/store/erasure/erase.ts'
 import { startDenseSite } from '../support/dense-site.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
@@ -151,7 +153,7 @@ test.each(['matches', 'feeds'] as const)(
     const erased = hn.story('a regretted kettle')
     using db = connect(join(daemon.dir, 'forumd.sqlite'))
     const search = async (): Promise<string[]> => {
-      while (db.query('SELECT 1 FROM archive_queue').get() !== null) await Bun.sleep(5)
+      while (countQueued(db) + countUnread(db, 'archive') > 0) await Bun.sleep(5)
       return titles((await daemon.call('/forum/archive/search?q=kettle')).body.items)
     }
     await daemon.clock.advance(30 * S)

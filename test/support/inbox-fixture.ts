@@ -11,6 +11,7 @@ import { writeMessages } from '../../src/monitor/deliver.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
 import { openDb, transact } from '../../src/store/db/connection.ts'
+import { catchUp } from '../../src/store/delivery/projections.ts'
 import { keepItems } from '../../src/store/erasure/kept-items.ts'
 import { insertMatches } from '../../src/store/monitoring/matches.ts'
 import { findMonitor } from '../../src/store/monitoring/monitors.ts'
@@ -114,6 +115,7 @@ export function createInboxStore(path = ':memory:') {
           now,
         )
       })
+      catchUp({ db, words, clock_offset_ms: () => 0 })
       now += MINUTE_MS
     },
     monitor: (id: string, customer = 'ann') => findMonitor(db, customer, id),

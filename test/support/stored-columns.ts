@@ -76,6 +76,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
     plain: 'id customer_id baseline_item_id webhook_ids pause_reason attention',
   },
   observation_events: { plain: 'kind' },
+  projections: { plain: 'name' },
   operator_actions: {
     customer: 'key_name subject_name',
     person: 'address',

@@ -19,6 +19,7 @@ import { PLAIN_STEP } from '../../../src/core/polling/step.ts'
 import { createSend } from '../../../src/delivery/send.ts'
 import { createSender } from '../../../src/delivery/sender.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
+import { createProjector } from '../../../src/monitor/projections.ts'
 import { record } from '../../../src/monitor/record.ts'
 import { createGuard } from '../../../src/net/guard.ts'
 import { createTransport } from '../../../src/net/transport.ts'
@@ -121,6 +122,15 @@ const archive = createArchive({
 })
 const archive_loop = startLoop(runtime, 'archive', stopping.signal, archive.turn)
 
+const projector = createProjector({
+  db,
+  clock,
+  words,
+  clock_offset_ms: () => 0,
+  on_read: () => archive_loop.nudge(),
+})
+const projections = startLoop(runtime, 'projections', stopping.signal, projector)
+
 const deps = {
   db,
   log,
@@ -131,6 +141,8 @@ const deps = {
   freshness_ms: 900_000,
   plan_of: () => ({ slots: 1, sitewide_slots: 1, cadence_s: 60, daily_deliveries: 1_000_000_000 }),
   archive: { keep: 'matches' as const, on_queued: () => archive_loop.nudge() },
+  claim: sender.claimWithin,
+  on_messages: () => projections.nudge(),
 }
 
 /** A post that one of the monitors matches, with the time at which its poll was answered. */
@@ -181,7 +193,7 @@ const delivered = z
   .parse(db.query("SELECT count(*) AS n FROM deliveries WHERE status = 'delivered'").get())
 console.log(JSON.stringify({ ...results, thread_ms, recorded: delivered.n }))
 stopping.abort()
-await Promise.all([loop.stopped, archive_loop.stopped])
+await Promise.all([loop.stopped, archive_loop.stopped, projections.stopped])
 await sender.idle()
 await archive.stop()
 db.close()

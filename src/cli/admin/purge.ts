@@ -8,6 +8,7 @@ import { parseItemId, type Purged } from '../../core/forum/purge.ts'
 import { eraseArchive } from '../../store/archive/erase.ts'
 import { ARCHIVE_FILE } from '../../store/archive/file.ts'
 import { runNow } from '../../store/db/chunked.ts'
+import { catchUp } from '../../store/delivery/projections.ts'
 import { scrub } from '../../store/erasure/scrub.ts'
 import { findPostsBy, keptOf, purge, type PurgeCounts } from '../../store/maintenance/retention.ts'
 import { command, EXIT, JSON_OPTION, UsageError } from '../command.ts'
@@ -43,6 +44,7 @@ export const purgeContent = command({
       const words = createNaming(config.wire, sourceWords(config))
       const { source } = asked
       const wanted = { ...asked, source: source === null ? null : sourceOfName(words, source) }
+      catchUp({ db, words, clock_offset_ms: () => 0 })
       if (wanted.by === 'item') refuseSeveral(keptOf(db, wanted))
       const erased = purge(db, {
         purged: wanted.by === 'item' ? wanted : { ...wanted, posts: findPostsBy(db, wanted) },

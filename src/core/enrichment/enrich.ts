@@ -54,3 +54,23 @@ function itemOf(words: Naming, item: Item): object {
   if (item.kind === 'comment' || item.crosspost_origin === null) return toWire(words, item)
   return toWire(words, { ...item, crosspost_origin: toWire(words, item.crosspost_origin) })
 }
+
+/** Item of a row that {@link rowOf} has made, without the places beside its own. `community`: as the row spells it. */
+export function fromRow(row: Readonly<Record<string, unknown>>, community: string): Item {
+  const { enrichment: _enrichment, judgement: _judgement, ...fields } = row
+  const inner = renamed(fields, community)
+  const { crosspost_origin: origin } = inner
+  const item: unknown =
+    typeof origin === 'object' && origin !== null
+      ? { ...inner, crosspost_origin: renamed({ ...origin }, community) }
+      : inner
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `rowOf` has made it of an item
+  return item as Item
+}
+
+const renamed = (row: Record<string, unknown>, community: string): Record<string, unknown> =>
+  community === 'subforum'
+    ? row
+    : Object.fromEntries(
+        Object.entries(row).map(([name, value]) => [name === community ? 'subforum' : name, value]),
+      )

@@ -19,6 +19,7 @@ import { type Archiving, queueItems } from '../../store/archive/queue.ts'
 import { type Chunks, runCooperatively } from '../../store/db/chunked.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
 import { insertDelivery } from '../../store/delivery/deliveries.ts'
+import { catchUp } from '../../store/delivery/projections.ts'
 import {
   type Erased,
   ERASED_AT_ONCE,
@@ -221,6 +222,8 @@ export function createVerifier(deps: VerifyDeps): Verifier {
     now: number,
   ): Promise<Round> {
     const taken = new Set(gone.map(({ item_id }) => item_id))
+    if (orphans.size > 0)
+      catchUp({ db, words: deps.words, clock_offset_ms: deps.watch.clock_offset_ms })
     const orphaned = [...orphans].flatMap((author) => listByAuthor(db, { source, author }))
     const all = [
       ...gone,

@@ -13,6 +13,7 @@ import {
   unpackBody,
 } from '../delivery/messages.ts'
 import { IN_FLIGHT } from '../delivery/pending.ts'
+import { catchUp } from '../delivery/projections.ts'
 import { eraseInbox } from '../inbox/items.ts'
 import { changeWaiting, forgetReasons } from '../relevance/judgements.ts'
 import { forgetKept } from './kept-items.ts'
@@ -84,6 +85,7 @@ export function eraseItems(deps: EraseDeps, items: readonly ErasedItem[], now: n
     ),
   }
   return transact(db, () => {
+    catchUp(deps)
     const events =
       deps.silent === true ? 0 : gone.reduce((sum, it) => sum + writeDeleted(deps, it, now), 0)
     const under = listUnder(db, [...erasure.items])

@@ -12,6 +12,7 @@ import {
 import type { Chunks } from '../db/chunked.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { createRewrite, unpackBody } from '../delivery/messages.ts'
+import { catchUp } from '../delivery/projections.ts'
 import { ERASED_AT_ONCE, eraseItems } from '../erasure/erase.ts'
 import { listByAuthor, listKeptSources } from '../erasure/kept-items.ts'
 import { requestScrub } from '../erasure/scrub.ts'
@@ -106,6 +107,7 @@ function eraseKnown(
   db: Db,
   { purged, words, now }: Pick<PurgeScope, 'purged' | 'words'> & { now: number },
 ): PurgeCounts {
+  catchUp({ db, words, clock_offset_ms: () => 0 })
   const keys = keptOf(db, purged)
   const instance_id = db.query<{ id: string }, []>('SELECT id FROM instance').get()?.id ?? ''
   const deps = { db, instance_id, words, clock_offset_ms: () => 0 }

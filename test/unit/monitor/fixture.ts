@@ -20,6 +20,7 @@ import {
   renderBody,
   type StoredBody,
 } from '../../../src/store/delivery/messages.ts'
+import { catchUp } from '../../../src/store/delivery/projections.ts'
 import { insertWebhook } from '../../../src/store/delivery/webhooks.ts'
 import { changeMonitor, findMonitor, startMonitor } from '../../../src/store/monitoring/monitors.ts'
 import { tempFolder } from '../../support/folder.ts'
@@ -371,6 +372,7 @@ export function startMonitorFixture({
       run.monitoring.nudge()
       await run.monitoring.checkDue()
       await run.monitoring.idle()
+      catchUp({ db: run.db, words, clock_offset_ms: feed.watch.clock_offset_ms })
     },
     deliveries: (monitor_id?: string): Row[] =>
       run.db

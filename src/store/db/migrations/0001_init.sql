@@ -453,6 +453,13 @@ CREATE INDEX kept_items_thread ON kept_items (thread) WHERE thread IS NOT NULL;
 CREATE INDEX kept_items_author ON kept_items (source, author) WHERE author IS NOT NULL;
 CREATE INDEX kept_items_old ON kept_items (last_kept_at);
 
+-- Readers of the messages of matches, each with the row up to which it has read: inbox, with the kept items, and archive.
+CREATE TABLE projections (
+  name            TEXT    PRIMARY KEY,
+  message         INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO projections VALUES ('inbox', 0), ('archive', 0);
+
 -- Erased items, without their text. seq grows with each erasure: a store of its own follows it. reason author_gone: its
 -- text stays, and its author is erased.
 CREATE TABLE item_tombstones (
