@@ -193,6 +193,7 @@ export function createStreamSource({
     async step(state, { interval_s, signal, places }) {
       const step = await stream.advance(state, {
         requests: Math.max(stream.requests_min ?? 0, shareOf(interval_s)),
+        interval_s,
         deadline_at: clock.now() + Math.max(STEP_MIN_MS, interval_s * 1000),
         signal,
         places,

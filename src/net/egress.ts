@@ -81,7 +81,7 @@ export function createEgress({ fetch, clock, resolve, guard, ca, fence }: Egress
       // A refused tunnel is already an error; without a tunnel, a proxy requests credentials like
       // this.
       if (proxy !== null && response.status === 407) return failed('denied', false)
-      const whole = await readBody(response, request.bytes_max)
+      const whole = await readBody(response, request.bytes_max, request.as_bytes)
       if (whole === null) {
         // A body that is not read keeps its connection open.
         await response.body?.cancel().catch(() => {})

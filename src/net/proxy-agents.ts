@@ -36,6 +36,8 @@ export type EgressRequest = {
   once?: boolean
   /** Of the answer; absent: the most that any may have. */
   bytes_max?: number
+  /** The body has one character for each byte. */
+  as_bytes?: boolean
   /** From connecting to the last byte. */
   timeout_ms: number
   signal?: AbortSignal | undefined
@@ -212,7 +214,7 @@ export function overAgent(
       overAgent(it, egress_request, { ...terms, again: false }).then(resolve, () => fail('failed'))
     })
     request.on('response', (response) => {
-      readAnswer(response, egress_request.bytes_max).then(resolve, () => fail('failed'))
+      readAnswer(response, egress_request).then(resolve, () => fail('failed'))
     })
     request.end(body)
   })
@@ -229,13 +231,13 @@ function troubleOf(error: Error): ProxyTrouble {
 
 async function readAnswer(
   response: IncomingMessage,
-  bytes_max: number | undefined,
+  { bytes_max, as_bytes }: EgressRequest,
 ): Promise<EgressResult> {
   const headers = new Headers()
   for (let at = 0; at < response.rawHeaders.length; at += 2)
     headers.append(response.rawHeaders[at] ?? '', response.rawHeaders[at + 1] ?? '')
   try {
-    const body = await readBody({ body: response, headers }, bytes_max)
+    const body = await readBody({ body: response, headers }, bytes_max, as_bytes)
     if (body === null) return { ok: false, why: 'too_large', left: true }
     return { ok: true, answer: { status: response.statusCode ?? 0, headers, body } }
   } catch (error) {

@@ -53,12 +53,13 @@ type ReadableResponse = {
 
 /**
  * Reads a body as text and decompresses it here: a decompressor in the reader knows no limit, and a
- * few KiB can become gigabytes. Null if it exceeds `bytes_max`.
+ * few KiB can become gigabytes. Null if it exceeds `bytes_max`. `as_bytes`: each character of the text is a byte.
  * @throws {Unpackable} if the body does not match its content encoding
  */
 export async function readBody(
   answer: ReadableResponse,
   bytes_max = BODY_MAX,
+  as_bytes = false,
 ): Promise<string | null> {
   const { headers } = answer
   const content_length = headers.get('content-length')
@@ -67,12 +68,13 @@ export async function readBody(
   // A plain body with a Content-Length cannot grow while it is read, and read at once it costs one
   // copy. A chunked one can grow, even with a Content-Length.
   const is_fixed = content_length !== null && !headers.has('transfer-encoding')
-  if (is_fixed && codings.length === 0 && answer.text) return answer.text()
+  if (is_fixed && codings.length === 0 && answer.text && !as_bytes) return answer.text()
   // Read late: access to `body` turns a complete answer into a stream.
   const { body } = answer
   if (body === null) return ''
   const bytes = await gatherBytes(body, bytes_max)
   const plain = bytes && (await unpacked(bytes, codings, bytes_max))
+  if (as_bytes) return plain && Buffer.from(plain).toString('latin1')
   return plain && new TextDecoder().decode(plain)
 }
 

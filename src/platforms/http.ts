@@ -30,6 +30,11 @@ type HttpRequest = {
   expect?: 'json' | 'text'
   /** True: a limit of such requests holds for no others. */
   has_own_limit?: true
+  /**
+   * The answer has one character for each byte, and its redirects, 304, 404 and 410 are answers. Nothing is kept of it: the
+   * caller sends conditions of its own. `guarded`: the address is not of the configuration.
+   */
+  as_document?: { guarded: boolean }
   /** What a success has to have: any other is `unreadable`. */
   shape?: Shape
   /**
@@ -211,7 +216,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         ...request.headers,
       },
       body: body === undefined ? undefined : JSON.stringify(body),
-      route: { proxy: null, guarded: false },
+      route: { proxy: null, guarded: request.as_document?.guarded === true },
+      as_bytes: request.as_document !== undefined,
       once,
       ...(bytes_max !== undefined && { bytes_max }),
       timeout_ms: Math.min(options.timeout_ms, call.deadline_at - clock.now()),
@@ -256,7 +262,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   function judge(answer: HttpAnswer, request: HttpRequest): Fault | null {
     const { as_caller } = request
     const is_own = request.has_own_limit === true || options.isOwnLimit?.(answer) === true
-    const fault = options.verdict?.(answer, request.path) ?? faultOf(answer)
+    const fault =
+      options.verdict?.(answer, request.path) ?? (isOwn(answer, request) ? null : faultOf(answer))
     if (fault?.kind === 'throttled' && as_caller !== true && !is_own)
       pace.pause(fault.retry_after_s)
     // Out of service until then, for every request.
@@ -358,8 +365,12 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 }
 
 /** Only anonymous reads have copies. */
-const isKept = ({ method = 'GET', as_caller }: HttpRequest): boolean =>
-  method === 'GET' && as_caller !== true
+const isKept = ({ method = 'GET', as_caller, as_document }: HttpRequest): boolean =>
+  method === 'GET' && as_caller !== true && as_document === undefined
+
+/** True for an answer that the caller reads, although it is none of success. */
+const isOwn = ({ status }: HttpAnswer, { as_document }: HttpRequest): boolean =>
+  as_document !== undefined && ((status >= 300 && status < 400) || status === 404 || status === 410)
 
 /** True: the host answered; false: it could not be reached; null: neither is proved. */
 const isReached = (result: EgressResult, aborted: boolean): boolean | null => {

@@ -9,7 +9,7 @@ import type { ByteAllowance, HttpCall, HttpClientOptions } from './http.ts'
 import type { ItemStates, LoginCode, LoginRequest, Platform, Use } from './port.ts'
 
 /** Kinds of platforms that are read without the pool's accounts. */
-type SourceKind = 'reddit' | 'discourse' | 'hackernews' | 'lemmy' | 'piefed'
+type SourceKind = 'reddit' | 'discourse' | 'hackernews' | 'lemmy' | 'piefed' | 'feed'
 
 /** The reads of the port that a source may have; each is a capability of its name. */
 export type ReadPort = Omit<
@@ -105,9 +105,9 @@ export type Authorization = {
 /**
  * Proof that a monitor missed nothing. `time_listing`: polls and audits of listings.
  * `keyset`: a walk by descending id reached the last known id. `dense`: every id was answered.
- * `sparse_walk`: every local id was listed or requested once.
+ * `sparse_walk`: every local id was listed or requested once. `overlap`: each list has entries of the one before.
  */
-type ProofKind = 'time_listing' | 'keyset' | 'dense' | 'sparse_walk'
+type ProofKind = 'time_listing' | 'keyset' | 'dense' | 'sparse_walk' | 'overlap'
 
 /** Why a source cannot prove completeness now, although its answers were read. */
 export type PartialReason =

@@ -25,6 +25,8 @@ export type FeedState = {
   /** Polls in a row whose order is not that of arrival, or in which most ids have moved. */
   disorders: number
   renames: number
+  /** Why the order of the list proved nothing at the last poll; null: it did. */
+  partial: PartialReason | null
   /** Milliseconds in which a third of the window turns over, when it does so fastest; null: not known. */
   third_ms: number | null
   polled_at: number
@@ -44,6 +46,7 @@ export const NEW_FEED: FeedState = {
   partial_until: 0,
   disorders: 0,
   renames: 0,
+  partial: null,
   third_ms: null,
   polled_at: 0,
   changes: 0,
@@ -192,17 +195,19 @@ export function judge(state: FeedState, { listed, as_of, is_cut }: Look): Judged
     polled_at: as_of,
   }
   const own_third = thirdOf(times)
-  if (window === null)
+  if (window === null) {
+    const partial = orderOf(next, times, is_reversed)
     return {
-      state: { ...next, verified_until: as_of, third_ms: own_third },
+      state: { ...next, partial, verified_until: as_of, third_ms: own_third },
       // What was there before the first poll is not new.
       fresh: [],
       late: new Set(),
       edited: [],
       is_complete: true,
       gap: null,
-      partial: orderOf(next, times, is_reversed),
+      partial,
     }
+  }
 
   const before = new Map(window.map((it) => [it[0], it]))
   const known = new Map(state.known)
@@ -268,6 +273,7 @@ export function judge(state: FeedState, { listed, as_of, is_cut }: Look): Judged
       .map(({ id }) => id),
   )
   const partial = orderOf(after, times, is_reversed && !after.has_rolled)
+  after.partial = partial
   const found = { fresh: fresh.toReversed(), late, edited }
 
   if (!has_overlap || (is_cut && anchor === -1 && !is_same)) {

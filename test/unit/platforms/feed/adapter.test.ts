@@ -1,0 +1,373 @@
+import { describe, expect, test } from 'bun:test'
+
+import { parseConfig } from '../../../../src/config/load.ts'
+import type { StreamStep } from '../../../../src/platforms/source.ts'
+import { realClock } from '../../../../src/runtime/runtime.ts'
+import { createSource } from '../../../../src/wiring/sources.ts'
+import { createLoopbackEgress } from '../../../support/loopback-egress.ts'
+
+const START = Date.UTC(2026, 10, 28)
+const MINUTE = 60_000
+const { platform } = parseConfig(
+  'platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }',
+)
+
+type Row = { n: number; at: number; text: string }
+
+const documentOf = (rows: readonly Row[]): string =>
+  `<rss version="2.0"><channel><title>Bikes</title><link>http://forum.example/</link>${rows
+    .map(
+      ({ n, at, text }) =>
+        `<item><title>title ${n}</title><guid isPermaLink="false">${n}</guid><link>http://forum.example/a${n}</link><author>x@y.example (ann)</author><category>parts</category><pubDate>${new Date(at).toUTCString()}</pubDate><description>&lt;p>${text}&lt;/p></description></item>`,
+    )
+    .join('')}</channel></rss>`
+
+/** A site of feeds over HTTP, on a clock of its own, and its source. */
+function startFeeds(
+  feeds: { name: string; path?: string; user?: string; password?: string }[] = [{ name: 'bikes' }],
+) {
+  const requests: { path: string; headers: Headers; at: number }[] = []
+  const site = {
+    now: START,
+    rows: [] as Row[],
+    size: 5,
+    override: (_path: string, _headers: Headers): Response | null => null,
+    headers: {} as Record<string, string>,
+    logged: [] as string[],
+  }
+  const clock = {
+    ...realClock,
+    now: () => site.now,
+    mono: () => site.now,
+    sleep: async (ms: number) => void (site.now += ms),
+  }
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch(request) {
+      const { pathname, search } = new URL(request.url)
+      if (pathname === '/robots.txt') return new Response('', { status: 404 })
+      requests.push({ path: pathname + search, headers: request.headers, at: site.now })
+      const own = site.override(pathname, request.headers)
+      if (own !== null) {
+        own.headers.set('date', new Date(site.now).toUTCString())
+        return own
+      }
+      const list = site.rows.toSorted((a, b) => b.at - a.at).slice(0, site.size)
+      return new Response(documentOf(list), {
+        headers: {
+          'content-type': 'application/rss+xml',
+          date: new Date(site.now).toUTCString(),
+          ...site.headers,
+        },
+      })
+    },
+  })
+  const url = `http://127.0.0.1:${server.port}`
+  const source = createSource(
+    {
+      name: 's',
+      kind: 'feed',
+      base_url: '',
+      user_agent: 'forumd-test/1.0',
+      requests_per_minute: 600,
+      api_key: '',
+      feeds: feeds.map(({ name, path = '/feed', user = '', password = '' }) => ({
+        name,
+        url: url + path,
+        interval_s: 0,
+        user,
+        password,
+      })),
+      ends_at: '',
+    },
+    { platform },
+    {
+      clock,
+      log: (_level: string, event: string, fields?: object) =>
+        void site.logged.push(`${event} ${JSON.stringify(fields ?? {})}`),
+      random: {
+        fraction: () => 0,
+        bytes: (count: number) => new Uint8Array(count),
+        uuid: () => '',
+      },
+      egress: createLoopbackEgress(),
+    },
+  )
+  let state: string | null = null
+  return {
+    site,
+    source,
+    url,
+    requests,
+    post(count = 1) {
+      for (let n = 0; n < count; n++) {
+        site.now += MINUTE
+        site.rows.push({
+          n: site.rows.length + 1,
+          at: site.now,
+          text: `text ${site.rows.length + 1}`,
+        })
+      }
+    },
+    /** One step, after `minutes`. */
+    async step(minutes = 10): Promise<StreamStep> {
+      site.now += minutes * MINUTE
+      const outcome = await source.stream?.advance(state, {
+        requests: 10,
+        interval_s: 300,
+        deadline_at: site.now + MINUTE,
+      })
+      if (outcome?.ok !== true) throw new Error(JSON.stringify(outcome))
+      ;({ state } = outcome.value)
+      return outcome.value
+    },
+    async fault(minutes = 10) {
+      site.now += minutes * MINUTE
+      const outcome = await source.stream?.advance(state, {
+        requests: 10,
+        interval_s: 300,
+        deadline_at: site.now + MINUTE,
+      })
+      return outcome?.ok === false ? outcome.fault : null
+    },
+    [Symbol.asyncDispose]: () => server.stop(true),
+  }
+}
+
+/** Dates have whole seconds: what an answer proves ends within the second before. */
+const isNow = (step: StreamStep, now: number): boolean =>
+  step.verified_until <= now && step.verified_until > now - 2000
+
+const titles = ({ items }: StreamStep): string[] =>
+  items.map((it) => (it.kind === 'post' ? it.title : ''))
+
+describe('a source of feeds', () => {
+  test('gives what came since the last poll, and proves it', async () => {
+    await using it = startFeeds()
+    it.post(3)
+    const first = await it.step()
+    expect([titles(first), first.partial, isNow(first, it.site.now)]).toEqual([[], null, true])
+    it.post(2)
+    const second = await it.step()
+    expect([second.partial, isNow(second, it.site.now)]).toEqual([null, true])
+    expect(second.items).toMatchObject([
+      {
+        title: 'title 4',
+        author: 'ann',
+        flair: 'parts',
+        subforum: 'bikes',
+        text: 'text 4',
+        score_hidden: true,
+      },
+      { title: 'title 5', url: 'http://forum.example/a5' },
+    ])
+    // Its poll came late: it is as old as that.
+    expect(second.published).toEqual([second.items[0]?.name ?? ''])
+  })
+
+  test('reports a window that rolled over, and goes on', async () => {
+    await using it = startFeeds()
+    it.post(5)
+    const first = await it.step()
+    it.post(9)
+    const second = await it.step()
+    expect(second).toMatchObject({ went_back: true, verified_until: first.verified_until })
+    expect(titles(second)).toEqual([10, 11, 12, 13, 14].map((n) => `title ${n}`))
+    it.post(1)
+    expect(isNow(await it.step(), it.site.now)).toBe(true)
+  })
+
+  test('sees an edit once', async () => {
+    await using it = startFeeds()
+    it.post(3)
+    await it.step()
+    const [row] = it.site.rows
+    if (row !== undefined) row.text = 'other'
+    const edited = await it.step()
+    expect(edited.items).toMatchObject([{ title: 'title 1', text: 'other' }])
+    expect(edited.items[0]).not.toMatchObject({ edited: false })
+    expect((await it.step()).items).toEqual([])
+  })
+
+  test('keeps its position over a restart, and gives nothing twice', async () => {
+    await using it = startFeeds()
+    it.post(3)
+    const { state } = await it.step()
+    it.post(1)
+    it.site.now += 10 * MINUTE
+    const call = { requests: 5, deadline_at: it.site.now + MINUTE }
+    const again = await it.source.stream?.advance(state, call)
+    expect(again?.ok && titles(again.value)).toEqual(['title 4'])
+  })
+
+  test.each([
+    ['no feed', () => new Response('<html>sign in</html>'), { kind: 'unreadable', path: 'html' }],
+    ['an empty list', () => new Response(documentOf([])), { kind: 'unreadable', path: 'empty' }],
+    [
+      'a notice',
+      () =>
+        new Response(
+          '<rss><channel><link>http://f.example/</link><item><title>Off</title><link>http://f.example/</link></item></channel></rss>',
+        ),
+      { kind: 'unreadable', path: 'notice' },
+    ],
+    [
+      'a login',
+      () => new Response('', { status: 302, headers: { location: '/login?back=1' } }),
+      { kind: 'login_required' },
+    ],
+    ['401', () => new Response('', { status: 401 }), { kind: 'login_required' }],
+    ['404', () => new Response('', { status: 404 }), { kind: 'not_found', reason: null }],
+    [
+      'a redirect without an end',
+      () => new Response('', { status: 302, headers: { location: '/feed' } }),
+      { kind: 'unreadable', path: 'redirect' },
+    ],
+  ] as const)('has a fault for %s, and its proof stays', async (_, answer, fault) => {
+    await using it = startFeeds()
+    it.post(3)
+    await it.step()
+    it.site.override = answer
+    expect(await it.fault()).toEqual(fault)
+    it.site.override = () => null
+    it.post(1)
+    const step = await it.step()
+    expect([step.partial, isNow(step, it.site.now)]).toEqual([null, true])
+  })
+
+  test('reads the other feeds when one has a fault, and says so when it stays', async () => {
+    await using it = startFeeds([{ name: 'bikes' }, { name: 'tools', path: '/tools' }])
+    it.post(3)
+    await it.step()
+    it.site.override = (path) => (path === '/tools' ? new Response('', { status: 404 }) : null)
+    it.post(1)
+    expect(await it.step()).toMatchObject({ partial: null, items: [{ subforum: 'bikes' }] })
+    for (let n = 0; n < 5; n++) await it.step(60)
+    expect((await it.step(60)).partial).toBe('places_not_read')
+  })
+
+  test('asks no more after 410', async () => {
+    await using it = startFeeds()
+    it.post(3)
+    await it.step()
+    it.site.override = () => new Response('', { status: 410 })
+    expect((await it.step()).partial).toBe('places_not_read')
+    const before = it.requests.length
+    for (let n = 0; n < 3; n++) expect((await it.step(60)).partial).toBe('places_not_read')
+    expect(it.requests.length).toBe(before)
+  })
+})
+
+describe('requests for a feed', () => {
+  test('have the conditions of the last usable answer, once 304 has shown to be meant', async () => {
+    await using it = startFeeds()
+    const versioned = () => {
+      it.site.headers = {
+        etag: `"${it.site.rows.length}"`,
+        'last-modified': new Date(it.site.now).toUTCString(),
+      }
+    }
+    it.post(3)
+    versioned()
+    await it.step()
+    for (let n = 0; n < 3; n++) {
+      it.post(1)
+      versioned()
+      await it.step()
+    }
+    it.site.override = (_, headers) =>
+      headers.get('if-none-match') === '"6"'
+        ? new Response(null, {
+            status: 304,
+            headers: { date: new Date(it.site.now).toUTCString() },
+          })
+        : null
+    const same = await it.step()
+    expect([same.items, isNow(same, it.site.now)]).toEqual([[], true])
+    expect(it.requests.at(-1)?.headers.get('if-modified-since')).not.toBeNull()
+    // A page in place of the feed has a validator too: it is not kept.
+    it.site.override = () => new Response('<html></html>', { headers: { etag: '"page"' } })
+    await it.fault()
+    it.site.override = () => null
+    await it.step()
+    expect(it.requests.map(({ headers }) => headers.get('if-none-match'))).not.toContain('"page"')
+  })
+
+  test('have none where a validator stays although entries change', async () => {
+    await using it = startFeeds()
+    it.site.headers = { etag: '"same"' }
+    it.post(3)
+    for (let n = 0; n < 4; n++) {
+      await it.step()
+      it.post(1)
+    }
+    it.site.override = (_, headers) =>
+      headers.get('if-none-match') === '"same"'
+        ? new Response(null, {
+            status: 304,
+            headers: { date: new Date(it.site.now).toUTCString() },
+          })
+        : null
+    const given: string[] = []
+    for (let n = 0; n < 30; n++) given.push(...titles(await it.step()))
+    expect(given).toContain('title 7')
+    expect(it.requests.at(-1)?.headers.get('if-none-match')).toBeNull()
+  })
+
+  test('carry a credential to their own origin alone, and no log has it', async () => {
+    await using it = startFeeds([
+      { name: 'bikes', path: '/feed?key=hunter2', user: 'ann', password: 'hunter3' },
+    ])
+    it.post(3)
+    await it.step()
+    expect(it.requests[0]?.headers.get('authorization')).toBe(`Basic ${btoa('ann:hunter3')}`)
+    it.site.override = () => new Response('', { status: 403 })
+    await it.fault()
+    const shown = JSON.stringify([
+      it.site.logged,
+      it.source.url,
+      it.source.place_examples,
+      await it.source.reads.communities(
+        { which: 'popular', limit: 10, after: null },
+        { identity: null as never, deadline_at: it.site.now + MINUTE },
+      ),
+    ])
+    expect(shown).not.toMatch(/hunter/)
+  })
+
+  test('come no sooner than the window needs, and not before the site allows', async () => {
+    await using it = startFeeds()
+    it.site.headers = { 'cache-control': 'max-age=1800' }
+    it.post(3)
+    await it.step()
+    await it.step(1)
+    await it.step(10)
+    expect(it.requests).toHaveLength(1)
+    await it.step(20)
+    expect(it.requests).toHaveLength(2)
+  })
+
+  test('go to a new address once it has been named for three days', async () => {
+    await using it = startFeeds()
+    it.post(3)
+    it.site.override = (path) =>
+      path === '/feed' ? new Response('', { status: 301, headers: { location: '/new' } }) : null
+    for (let n = 0; n < 5; n++) await it.step(24 * 60)
+    const before = it.requests.length
+    await it.step(24 * 60)
+    expect(it.requests.slice(before).map(({ path }) => path)).toEqual(['/new'])
+  })
+})
+
+test('callers read what a feed lists now', async () => {
+  await using it = startFeeds()
+  it.post(3)
+  const call = { identity: null as never, deadline_at: it.site.now + MINUTE }
+  const page = { limit: 2, after: null, sort: 'new', t: null } as const
+  const found = await it.source.reads.posts({ subforums: ['Bikes'], ...page }, call)
+  expect(found.ok && found.value.rows.map(({ title }) => title)).toEqual(['title 3', 'title 2'])
+  const none = await it.source.reads.posts({ subforums: ['nope'], ...page }, call)
+  expect(!none.ok && none.fault.kind).toBe('not_found')
+  expect(it.source.isPlace('bikes')).toBe(true)
+})
