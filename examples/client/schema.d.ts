@@ -21950,7 +21950,7 @@ export interface operations {
               status: 'complete' | 'degraded' | 'partial' | 'unknown'
               /** @description Explanation; null: none. */
               reason: string | null
-              /** @description How its feeds prove that nothing was missed: time_listing (polls and audits of listings), keyset, dense or sparse_walk (by ids). */
+              /** @description How its feeds prove that nothing was missed: time_listing (polls and audits of listings), keyset, dense or sparse_walk (by ids), overlap (of polls of a feed). */
               proof: string[]
               /**
                * Format: date-time

@@ -245,7 +245,7 @@ const healthShape = once(() => {
       proof: z
         .array(text)
         .describe(
-          'How its feeds prove that nothing was missed: time_listing (polls and audits of listings), keyset, dense or sparse_walk (by ids).',
+          'How its feeds prove that nothing was missed: time_listing (polls and audits of listings), keyset, dense or sparse_walk (by ids), overlap (of polls of a feed).',
         ),
       since: instant,
       audited_until: maybeInstant,

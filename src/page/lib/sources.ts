@@ -41,6 +41,7 @@ const PROOFS: { [code: string]: string } = {
   time_listing: 'polls that overlap, and audits of the listings',
   keyset: 'a walk by id back to the last known post',
   dense: 'an item for every id',
+  overlap: 'each list of a feed has entries of the one before',
   sparse_walk: 'every id of the server was listed or requested',
 }
 
