@@ -7,7 +7,7 @@ import { realClock } from '../../src/runtime/runtime.ts'
 import { createSource, listSources } from '../../src/wiring/sources.ts'
 
 /** The line above the table, and the page's other text, stay as they are. */
-const TABLE = /(<!-- capabilities: written by scripts\/docs\.ts -->\n\n)(?:\|.*\n)+/
+const TABLE = /(<!-- capabilities: written by scripts\/docs\/docs\.ts -->\n\n)(?:\|.*\n)+/
 
 /** docs/sources.md with the table of what each kind can do, from the adapters. */
 export const withCapabilities = (page: string): string =>

@@ -152,6 +152,8 @@ export type StreamStep = {
   partial: PartialReason | null
   /** Ids went back, as after a restore of the source: the stream begins again at the present end. */
   went_back?: true
+  /** A list has no entry of the one before: what came between was not seen. Epoch ms, null: not known. */
+  overran?: { from_at: number | null; until_at: number | null }
   /**
    * Items that the source has named as changed and that were not read since. `oldest_at`: when the first of them was
    * named, epoch ms by our clock. `dropped_24h`: those that no later step reads. Absent: the source names none.

@@ -18,6 +18,8 @@ export type IdStep = {
   verified_until: number
   partial: string | null
   went_back?: true
+  /** What came between two lists that do not overlap was not seen. Epoch ms, null: not known. */
+  overran?: { from_at: number | null; until_at: number | null }
   changes?: ChangesWaiting
   requests: number
 }
@@ -123,6 +125,10 @@ export function stepByIds(
     read.went_back === true
       ? [{ ...recorded, reason: 'ids_went_back', from_at: verified_before }]
       : []
+  const overran: Hole[] =
+    read.overran === undefined
+      ? []
+      : [{ ...recorded, ...read.overran, reason: 'listing_exhausted' }]
   return {
     ...PLAIN_STEP,
     ...timesOf(context),
@@ -138,6 +144,7 @@ export function stepByIds(
     gone: read.gone,
     holes: [
       ...went_back,
+      ...overran,
       ...rangesOf(read.unanswered).map((ids): Hole => ({
         ...recorded,
         reason: 'unanswered',

@@ -35,7 +35,7 @@ import {
   pollFeed,
   shownAddress,
 } from './poll.ts'
-import { judge, NEW_FEED, pollEvery } from './walker.ts'
+import { type Gap, judge, NEW_FEED, pollEvery } from './walker.ts'
 
 type FeedOptions = SourceOptions & { feeds?: readonly FeedAddress[] | undefined }
 
@@ -196,7 +196,7 @@ export function createFeeds(given: FeedOptions): Source {
     const published: string[] = []
     const arrived: string[] = []
     let requests = 0
-    let has_gap = false
+    let gap: Gap | null = null
     let read = 0
     for (const feed of due) {
       if (
@@ -236,7 +236,7 @@ export function createFeeds(given: FeedOptions): Source {
       faulty.delete(feed.name)
       if (document === null || judged === null) continue
       titles.set(feed.name, document.title)
-      has_gap ||= judged.gap !== null
+      gap = joined(gap, judged.gap)
       const context = { document, seen_at: as_of, has_bumps: judged.state.has_bumps }
       const fresh = await postsFrom(judged.fresh, feed, { ...context, is_edit: false })
       const edited = await postsFrom(judged.edited, feed, { ...context, is_edit: true })
@@ -269,7 +269,7 @@ export function createFeeds(given: FeedOptions): Source {
       answered: [],
       verified_until,
       partial,
-      ...(has_gap && { went_back: true as const }),
+      ...(gap !== null && { overran: { from_at: gap.from_at, until_at: gap.until_at } }),
       requests,
     })
   }
@@ -394,7 +394,7 @@ export function createFeeds(given: FeedOptions): Source {
 }
 
 /** What one document tells of the proof that a feed allows. */
-export function noteOf(
+function noteOf(
   document: FeedDocument,
   { url }: Pick<FeedAddress, 'url'>,
   as_of: number,
@@ -415,6 +415,21 @@ export function noteOf(
       ? 'a poll can prove that nothing was missed'
       : 'their order is not that of arrival: no proof',
   ].join(', ')
+}
+
+/** One gap of several feeds. */
+const joined = (one: Gap | null, other: Gap | null): Gap | null => {
+  if (one === null || other === null) return one ?? other
+  const [from, until] = [
+    [one.from_at, other.from_at],
+    [one.until_at, other.until_at],
+  ]
+  const missed = one.missed === null || other.missed === null ? null : one.missed + other.missed
+  return {
+    from_at: from.includes(null) ? null : Math.min(...from.map(Number)),
+    until_at: until.includes(null) ? null : Math.max(...until.map(Number)),
+    missed,
+  }
 }
 
 /** A source is as verified as the least of its feeds. */

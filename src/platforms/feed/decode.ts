@@ -8,7 +8,7 @@ import { fail, ok, type Outcome } from '../../core/base/result.ts'
 const entities = once((): typeof import('entities/decode') => require('entities/decode'))
 
 /** Bytes of a document, unpacked. */
-export const BYTES_MAX = 5 * 1024 * 1024
+const BYTES_MAX = 5 * 1024 * 1024
 
 const HEAD = 1024
 const DECLARED = /<\?xml[^>]{0,200}?encoding\s{0,8}=\s{0,8}["']?([\w.:-]{1,40})/i

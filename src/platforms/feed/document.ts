@@ -24,7 +24,7 @@ export type FeedEntry = {
 }
 
 /** What a document says of when it changes; seconds, hours and days of UTC. */
-export type FeedHints = { ttl_s: number | null; skip_hours: number[]; skip_days: string[] }
+type FeedHints = { ttl_s: number | null; skip_hours: number[]; skip_days: string[] }
 
 export type FeedDocument = {
   format: 'rss' | 'rdf' | 'atom' | 'json'
@@ -85,7 +85,7 @@ const escapeHtml = (text: string): string =>
 const plainOf = (html: string): string => decoded(html.replace(ANY_TAG, ' '))
 
 /** An address with http or https, relative ones by `base`; '' for any other text. */
-export function absolute(text: string, base: string): string {
+function absolute(text: string, base: string): string {
   const given = text.trim()
   // What a program prints for a value that it has not.
   if (given === '' || given.length > LINK_MAX || /^(?:undefined|null|none|nan)$/i.test(given))

@@ -42,7 +42,7 @@ const normal = (text: string): string =>
   /^https?:/i.test(text) ? (URL.parse(text)?.href ?? text).replace(/^https?:/i, '') : text
 
 /** The number in an address, with its name; null: none that is known. */
-export function numberIn(address: string): { name: string; number: number } | null {
+function numberIn(address: string): { name: string; number: number } | null {
   for (const [name, pattern] of NUMBERS) {
     const number = Number(pattern.exec(address)?.[1] ?? NaN)
     if (Number.isSafeInteger(number)) return { name, number }

@@ -172,7 +172,13 @@ describe('a source of feeds', () => {
     const first = await it.step()
     it.post(9)
     const second = await it.step()
-    expect(second).toMatchObject({ went_back: true, verified_until: first.verified_until })
+    expect(second).toMatchObject({
+      overran: {
+        from_at: START + 5 * MINUTE,
+        until_at: START + 20 * MINUTE,
+      },
+      verified_until: first.verified_until,
+    })
     expect(titles(second)).toEqual([10, 11, 12, 13, 14].map((n) => `title ${n}`))
     it.post(1)
     expect(isNow(await it.step(), it.site.now)).toBe(true)
