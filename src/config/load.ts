@@ -393,6 +393,8 @@ export function contradictionsOf(value: Readonly<Record<string, unknown>>): Refu
   return refused
 }
 
+const hasList = (value: unknown): boolean => Array.isArray(value) && value.length > 0
+
 function sourcesRefused(value: unknown): RefusedValue[] {
   const sources = Array.isArray(value) ? value.filter(isTable) : []
   const names = new Set<unknown>()
@@ -422,7 +424,10 @@ function sourcesRefused(value: unknown): RefusedValue[] {
             'a name of its own for each source',
           )
         : []),
-      ...(kind !== undefined && kind.address !== null && base_url === ''
+      ...(kind !== undefined &&
+      kind.address !== null &&
+      base_url === '' &&
+      !hasList(source['feeds'])
         ? refuse(
             'base_url',
             MISSING,

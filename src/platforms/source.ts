@@ -227,10 +227,22 @@ export type ItemStream = {
   reread(range: IdRange, call: StreamCall): Promise<Outcome<Reread>>
 }
 
+/** An address of several that a source reads, with its name as a place. A user or a query may be secret. */
+export type FeedAddress = {
+  name: string
+  url: string
+  /** Seconds; 0: by the feed's own rhythm. */
+  interval_s: number
+  user: string
+  password: string
+}
+
 /** Options of an adapter. `base_url` is '' for a kind with a fixed address. */
 export type SourceOptions = Omit<HttpClientOptions, 'headers' | 'verdict' | 'isOwnLimit'> & {
   /** API key or token of the operator's account at the source; null: anonymous. */
   credential: string | null
+  /** Addresses of a kind that has several; absent: `base_url` is one. */
+  feeds?: readonly FeedAddress[]
   /** True if the operator has set `requests_per_minute`. */
   is_pace_set?: boolean
 }

@@ -70,6 +70,7 @@ export const createSource = (
     ...deps,
     ...(config.is_added && { egress: guardedEgress(deps.egress) }),
     left_out: left_out.add,
+    ...('feeds' in config && { feeds: config.feeds }),
     base_url,
     user_agent: config.user_agent || requests.user_agent,
     requests_per_minute: requestsPerMinute(config),

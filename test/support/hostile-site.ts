@@ -61,7 +61,7 @@ const redditRow = ({ id, at, title, text, over }: SiteRow) => ({
 })
 
 /** Small sites of each kind of source. A new kind needs its own. */
-const SITES: Readonly<Record<KindName, Site>> = {
+const SITES: Readonly<Record<Exclude<KindName, 'feed'>, Site>> = {
   discourse(rows, path, query) {
     if (path === '/site.json') return { categories: [{ id: 5, name: 'Help', slug: 'help' }] }
     if (path === '/posts.json') {

@@ -19,7 +19,7 @@ const OF_SOURCES =
 
 /** Adapters and simulations of these platforms, and the files that list them. */
 const SPEAKERS =
-  /^sandbox\/|^src\/platforms\/(?:(?:discourse|hackernews|lemmy|piefed)\/|(?:list|kind)\.ts)|^src\/wiring\/sources\.ts$|^src\/cli\/(?:demo\/kinds|account\/source|init\/answers)\.ts$|^test\/(unit\/(?:sandbox|platforms|config)|conformance|integration)\/|^test\/simulation\/sources\.test\.ts$|^test\/support\/(?:hostile-site|mutations)\.ts$|^test\/world\/sources\/|^scripts\/bars\/(?:flood\/|fuzz\/|sources\/(?:sources|scenarios)\.ts$)/
+  /^sandbox\/|^src\/platforms\/(?:(?:discourse|feed|hackernews|lemmy|piefed)\/|(?:list|kind)\.ts)|^src\/wiring\/sources\.ts$|^src\/cli\/(?:demo\/kinds|account\/source|init\/answers)\.ts$|^test\/(unit\/(?:sandbox|platforms|config)|conformance|integration)\/|^test\/simulation\/sources\.test\.ts$|^test\/support\/(?:hostile-site|mutations)\.ts$|^test\/world\/sources\/|^scripts\/bars\/(?:flood\/|fuzz\/|sources\/(?:sources|scenarios)\.ts$)/
 
 /** Names of kinds are values of the configuration and of answers, and of folders. */
 const KIND =

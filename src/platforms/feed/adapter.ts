@@ -10,6 +10,7 @@ import { fromNode, makePost } from '../items.ts'
 import { NOT_FOUND } from '../lists.ts'
 import type { Call, Listing } from '../port.ts'
 import {
+  type FeedAddress,
   hasReadEnough,
   type PartialReason,
   pollCall,
@@ -27,7 +28,6 @@ import { type Listed, listedOf } from './identity.ts'
 import {
   documentOf,
   failed,
-  type FeedAddress,
   type FeedPosition,
   fetchDocument,
   NEW_POSITION,
@@ -36,8 +36,6 @@ import {
   shownAddress,
 } from './poll.ts'
 import { type Gap, judge, NEW_FEED, pollEvery } from './walker.ts'
-
-type FeedOptions = SourceOptions & { feeds?: readonly FeedAddress[] | undefined }
 
 /** Bytes of a body in Markdown, below what a row may have after NFKC. */
 const TEXT_MAX = 64 * 1024
@@ -126,7 +124,7 @@ const page = (
  * Sites by the feeds that they publish. It reaches software without an adapter and proves less: that everything was read that
  * the feeds have listed.
  */
-export function createFeeds(given: FeedOptions): Source {
+export function createFeeds(given: SourceOptions): Source {
   const { clock } = given
   const hosts = given.hosts ?? createHosts(clock)
   const feeds: readonly FeedAddress[] =
@@ -394,11 +392,7 @@ export function createFeeds(given: FeedOptions): Source {
 }
 
 /** What one document tells of the proof that a feed allows. */
-function noteOf(
-  document: FeedDocument,
-  { url }: Pick<FeedAddress, 'url'>,
-  as_of: number,
-): string {
+function noteOf(document: FeedDocument, { url }: Pick<FeedAddress, 'url'>, as_of: number): string {
   const listed = listedOf(document.entries, new URL(url).host)
   const judged = judge(NEW_FEED, { listed, as_of, is_cut: document.is_cut })
   const times = listed.flatMap(({ at }) => at ?? [])

@@ -1,19 +1,10 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import { boundedWait } from '../../core/base/wait.ts'
 import type { HttpAnswer, HttpCall, HttpClient } from '../http.ts'
+import type { FeedAddress } from '../source.ts'
 import { type FeedDocument, readFeed } from './document.ts'
 import { listedOf } from './identity.ts'
 import { type FeedState, type Hosted, judge, type Judged, NEW_FEED, seenSame } from './walker.ts'
-
-/** One address of a source. A user or a query may be secret. */
-export type FeedAddress = {
-  name: string
-  url: string
-  /** Seconds; 0: by the feed's own rhythm. */
-  interval_s: number
-  user: string
-  password: string
-}
 
 /** All that is kept of one feed between polls. */
 export type FeedPosition = {

@@ -31,7 +31,7 @@ describe('the example', () => {
 
     const { base_url, session_cookie } = homeOf(example)!
     const defaults = parseConfig(
-      `[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "${base_url}"\nsession_cookie = "${session_cookie}"\n[[source]]\nname = "hn"\nkind = "hackernews"`,
+      `[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "${base_url}"\nsession_cookie = "${session_cookie}"\n[[source]]\nname = "hn"\nkind = "hackernews"\n[[source]]\nname = "boards"\nkind = "feed"\nbase_url = "https://forum.example.org/feed"`,
     )
     expect(example).toEqual(defaults)
   })

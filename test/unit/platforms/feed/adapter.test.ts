@@ -8,9 +8,7 @@ import { createLoopbackEgress } from '../../../support/loopback-egress.ts'
 
 const START = Date.UTC(2026, 10, 28)
 const MINUTE = 60_000
-const { platform } = parseConfig(
-  'platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }',
-)
+const { requests: REQUESTS } = parseConfig('source = [{ name = "hn", kind = "hackernews" }]')
 
 type Row = { n: number; at: number; text: string }
 
@@ -71,7 +69,6 @@ function startFeeds(
       base_url: '',
       user_agent: 'forumd-test/1.0',
       requests_per_minute: 600,
-      api_key: '',
       feeds: feeds.map(({ name, path = '/feed', user = '', password = '' }) => ({
         name,
         url: url + path,
@@ -81,7 +78,7 @@ function startFeeds(
       })),
       ends_at: '',
     },
-    { platform },
+    { requests: REQUESTS },
     {
       clock,
       log: (_level: string, event: string, fields?: object) =>
