@@ -18,7 +18,8 @@ export function createIntake({ mono }: { mono(): number }, per_day: () => number
     const at = mono()
     const burst = (per_day() * BURST_HOURS) / 24
     const before = accounts.get(source) ?? { left: burst, at }
-    const gained = ((at - before.at) / 1000) * (per_day() / DAY_S)
+    // Without a bound nothing is counted: zero seconds times infinity is no number.
+    const gained = at === before.at ? 0 : ((at - before.at) / 1000) * (per_day() / DAY_S)
     const now = { left: Math.min(burst, before.left + gained), at }
     accounts.set(source, now)
     return now
