@@ -19367,7 +19367,7 @@ export interface operations {
             /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
             q?: string
             /**
-             * @description Where terms and patterns are looked for; on a comment, title is its thread's title. Default: title, body, url.
+             * @description Where terms and patterns are looked for. A comment has no title; thread_title is that of its thread. Default: title, body, url.
              * @default [
              *       "title",
              *       "body",
@@ -19375,8 +19375,8 @@ export interface operations {
              *     ]
              */
             search_in?:
-              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')
-              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')[]
+              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author' | 'thread_title')
+              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author' | 'thread_title')[]
             /**
              * @description Whole words, or parts of them too.
              * @default word
@@ -20600,7 +20600,7 @@ export interface operations {
             /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
             q?: string
             /**
-             * @description Where terms and patterns are looked for; on a comment, title is its thread's title. Default: title, body, url.
+             * @description Where terms and patterns are looked for. A comment has no title; thread_title is that of its thread. Default: title, body, url.
              * @default [
              *       "title",
              *       "body",
@@ -20608,8 +20608,8 @@ export interface operations {
              *     ]
              */
             search_in?:
-              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')
-              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')[]
+              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author' | 'thread_title')
+              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author' | 'thread_title')[]
             /**
              * @description Whole words, or parts of them too.
              * @default word
@@ -28667,7 +28667,7 @@ export interface operations {
             /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
             q?: string
             /**
-             * @description Where terms and patterns are looked for; on a comment, title is its thread's title. Default: title, body, url.
+             * @description Where terms and patterns are looked for. A comment has no title; thread_title is that of its thread. Default: title, body, url.
              * @default [
              *       "title",
              *       "body",
@@ -28675,8 +28675,8 @@ export interface operations {
              *     ]
              */
             search_in?:
-              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')
-              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')[]
+              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author' | 'thread_title')
+              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author' | 'thread_title')[]
             /**
              * @description Whole words, or parts of them too.
              * @default word
@@ -28901,7 +28901,7 @@ export interface operations {
             /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
             q?: string
             /**
-             * @description Where terms and patterns are looked for; on a comment, title is its thread's title. Default: title, body, url.
+             * @description Where terms and patterns are looked for. A comment has no title; thread_title is that of its thread. Default: title, body, url.
              * @default [
              *       "title",
              *       "body",
@@ -28909,8 +28909,8 @@ export interface operations {
              *     ]
              */
             search_in?:
-              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')
-              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')[]
+              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author' | 'thread_title')
+              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author' | 'thread_title')[]
             /**
              * @description Whole words, or parts of them too.
              * @default word

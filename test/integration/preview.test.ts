@@ -106,7 +106,7 @@ test('a comment fetched by its id is judged with the title of its thread', async
   const post = daemon.sandbox.post({ subforum: 'dogs', title: 'the best laser pointer' })
   const comment = daemon.sandbox.comment({ parent: post.name, text: 'bark' })
   const { body } = await preview(daemon, {
-    filter_spec: { subforum: 'cats', kind: 'comment', q: 'title:laser' },
+    filter_spec: { subforum: 'cats', kind: 'comment', q: 'thread_title:laser' },
     item_id: comment.id,
   })
 

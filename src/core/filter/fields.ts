@@ -363,10 +363,10 @@ const FIELDS = {
       widget: 'some',
     },
     {
-      text: "Where terms and patterns are looked for; on a comment, title is its thread's title. Default: title, body, url.",
+      text: 'Where terms and patterns are looked for. A comment has no title; thread_title is that of its thread. Default: title, body, url.',
       part: 'text',
       label: 'Search in',
-      hint: 'Default: title, body and url.',
+      hint: 'Default: title, body and url. A comment has no title, but that of its thread.',
       options: asOptions(SEARCH_FIELDS),
     },
   ),

@@ -28,7 +28,7 @@ type RenderSpec = () => Record<string, unknown>
 function checkSpec(spec: FilterSpec, words: Naming, render: RenderSpec): void {
   checkPairs(spec, words)
   // A further source is a place by itself, and has names of its own.
-  if (!watchesHome(spec)) return
+  if (words.home === null || !watchesHome(spec)) return
   checkReserved(spec, words)
   checkPlaces(spec, words, render)
   checkSearches(spec)
@@ -89,7 +89,10 @@ function checkPlaces(spec: FilterSpec, words: Naming, render: RenderSpec): void 
   if (spec.author.length > 0) return
   const absent = `without ${community}, author and thread the whole platform is watched`
   if (spec.kind !== 'post')
-    throw wrong({ name: 'kind', value: spec.kind }, `must be post: ${absent}, posts only`)
+    throw wrong(
+      { name: 'kind', value: spec.kind },
+      `must be post: ${absent}, posts only; name sources in place of all to watch their comments too`,
+    )
   if (searchExpressions(wanted) === null)
     throw wrong(
       { name: 'q', value: spec.q },
@@ -209,8 +212,9 @@ const STORED = createNaming(
 export const encodeFilterSpec = (spec: FilterSpec): string =>
   JSON.stringify(renderFilterSpec(spec, STORED))
 
+/** A stored spec was checked when it was written, by the sources of that time. */
 export const decodeFilterSpec = (text: string): FilterSpec =>
-  parseFilterSpec(JSON.parse(text), STORED)
+  readEachField(JSON.parse(text), STORED)
 
 function checkFieldNames(value: Record<string, unknown>, words: Naming): void {
   const fields = FILTER_FIELDS.map((it) => wireName(it, words))

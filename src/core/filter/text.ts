@@ -3,7 +3,15 @@ import { linksIn, visibleText } from '../enrichment/markdown.ts'
 import type { Item } from '../forum/items.ts'
 
 /** Fields to search for terms (`search_in`), which `field:term` can name too. */
-export const SEARCH_FIELDS = ['title', 'body', 'url', 'permalink', 'flair', 'author'] as const
+export const SEARCH_FIELDS = [
+  'title',
+  'body',
+  'url',
+  'permalink',
+  'flair',
+  'author',
+  'thread_title',
+] as const
 export type SearchField = (typeof SEARCH_FIELDS)[number]
 
 const WORD = /[\p{L}\p{M}\p{N}]/u
@@ -118,6 +126,7 @@ const FIELD_AT: Readonly<Record<SearchField, number>> = {
   permalink: 3,
   flair: 4,
   author: 5,
+  thread_title: 6,
 }
 
 const prepared = new WeakMap<Item, (string | undefined)[]>()
@@ -163,11 +172,14 @@ export function linksOf(item: Item): string[] {
 function fieldOf(item: Item, field: SearchField): string | null {
   switch (field) {
     case 'title':
-      return item.kind === 'post' ? item.title : item.link_title
+      return item.kind === 'post' ? item.title : null
+    case 'thread_title':
+      return item.kind === 'post' ? null : item.link_title
     case 'body':
       return visibleText(markdownOf(item))
     case 'url':
-      return linksOf(item).join(' ')
+      // A comment has the links of its own text: the thread's would match each of its comments.
+      return (item.kind === 'post' ? linksOf(item) : linksIn(item.body)).join(' ')
     case 'permalink':
       return item.permalink
     case 'flair':

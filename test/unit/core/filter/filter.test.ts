@@ -189,11 +189,11 @@ describe('fields', () => {
     expect(match({ subforum: ['cats'], kind: 'both' }, comment)).toEqual([])
   })
 
-  test("a comment is found by its thread's title unless only its body is searched", () => {
+  test("a comment is found by its own text, and by its thread's title on request", () => {
     const spec = { subforum: ['cats'], kind: 'comment', include_any: ['whiskers'] }
 
-    expect(match(spec, comment)).toEqual(['whiskers'])
-    expect(match({ ...spec, search_in: ['body'] }, comment)).toBeNull()
+    expect(match(spec, comment)).toBeNull()
+    expect(match({ ...spec, search_in: ['thread_title'] }, comment)).toEqual(['whiskers'])
   })
 
   test('author, flair, url and permalink are searched on request', () => {
@@ -219,13 +219,13 @@ describe('fields', () => {
     expect(match(spec, postOf({ author: '[deleted]' }))).toBeNull()
   })
 
-  test("a comment in a text thread does not match words of the thread's URL", () => {
-    const own = commentOf({ post_id: 'p9', link_url: 'https://x.test/r/cats/comments/p9/bun/' })
-    const link = commentOf({ post_id: 'p9', link_url: 'https://bun.sh' })
+  test('a comment matches by the links of its own text, not by that of its thread', () => {
+    const of_thread = commentOf({ post_id: 'p9', link_url: 'https://bun.sh' })
+    const own = commentOf({ body: '[docs](https://bun.sh)' })
     const spec = { subforum: ['cats'], kind: 'comment', include_any: ['bun'] }
 
-    expect(match(spec, own)).toBeNull()
-    expect(match(spec, link)).toEqual(['bun'])
+    expect(match(spec, of_thread)).toBeNull()
+    expect(match(spec, own)).toEqual(['bun'])
   })
 
   test('without a place only posts match', () => {
@@ -454,5 +454,18 @@ describe('an item in several places', () => {
     const named = { ...unknown, title: 'a' }
     expect(match(outside, named)).toBeNull()
     expect(match(outside, { ...named, [MORE_PLACES]: [] })).toEqual(['a'])
+  })
+})
+
+test('without an accounts source all of the sources are watched for comments too', () => {
+  const words = createNaming(
+    { platform: 'forum', community: 'subforum' },
+    { default_source: 'hn', home: null },
+  )
+  const spec = { source: 'all', kind: 'both', include_any: ['ledgerly'] }
+
+  expect(decodeFilterSpec(encodeFilterSpec(parseFilterSpec(spec, words)))).toMatchObject({
+    source: ['all'],
+    kind: 'both',
   })
 })

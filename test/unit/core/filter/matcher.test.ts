@@ -50,7 +50,7 @@ type Query = {
   include_any: string[]
   include_all: string[]
   exclude_terms: string[]
-  search_in: ('title' | 'body' | 'author')[]
+  search_in: ('title' | 'thread_title' | 'body' | 'author')[]
   match: 'word' | 'substring'
   fold_accents: boolean
   case_sensitive: boolean
@@ -83,7 +83,8 @@ function naiveOccurs(term: string, text: string, query: Query): boolean {
 
 function naiveTexts(item: Item, query: Query): string[] {
   const texts = {
-    title: item.kind === 'post' ? item.title : (item.link_title ?? ''),
+    title: item.kind === 'post' ? item.title : '',
+    thread_title: item.kind === 'post' ? '' : (item.link_title ?? ''),
     body: item.kind === 'post' ? item.text : item.body,
     author: item.author,
   }
@@ -114,7 +115,7 @@ const anyQuery: fc.Arbitrary<Query> = fc.record({
   include_any: fc.array(term, { maxLength: 4 }),
   include_all: fc.array(term, { maxLength: 2 }),
   exclude_terms: fc.array(term, { maxLength: 1 }),
-  search_in: fc.subarray(['title', 'body', 'author'] as const, { minLength: 1 }),
+  search_in: fc.subarray(['title', 'thread_title', 'body', 'author'] as const, { minLength: 1 }),
   match: fc.constantFrom('word' as const, 'word' as const, 'substring' as const),
   fold_accents: fc.boolean(),
   case_sensitive: fc.boolean(),

@@ -84,7 +84,7 @@ test('counts, days and the difference of two filters are those of live matching'
         }
       },
     ),
-    { numRuns: Math.ceil(RUNS / 20) },
+    { numRuns: Math.ceil(RUNS / 10) },
   )
 
   // Without matches and differences nothing would have been compared.

@@ -123,7 +123,7 @@ function filter() {
     (min_score === null || it.upvotes >= min_score) &&
     Date.parse(it.created) >= from_at &&
     Date.parse(it.created) < to_at &&
-    holds(it.kind === 'post' ? [it.title, it.text] : [it.link_title ?? '', it.body])
+    holds(it.kind === 'post' ? [it.title, it.text] : ['', it.body])
   return { value, from_at, to_at, wants }
 }
 
