@@ -132,3 +132,23 @@ function diskFullError(): Error {
   }
   throw new Error('a database of two pages stored 100,000 bytes')
 }
+
+/** Counts the statements that write from now on. */
+export function countWrites(db: Db): { writes: number } {
+  const counts = { writes: 0 }
+  const query = db.query.bind(db)
+  Object.defineProperty(db, 'query', {
+    value(sql: string) {
+      const statement = query(sql)
+      if (!WRITES.test(sql)) return statement
+      const counted =
+        (name: 'run' | 'get' | 'all') =>
+        (...values: never[]) => {
+          counts.writes += 1
+          return statement[name](...values)
+        }
+      return { run: counted('run'), get: counted('get'), all: counted('all') }
+    },
+  })
+  return counts
+}

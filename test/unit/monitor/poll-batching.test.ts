@@ -6,6 +6,7 @@ import { startPoll } from '../../../src/core/polling/cursor.ts'
 import { splitBatch, toRows } from '../../../src/core/polling/listing.ts'
 import { findFeedByKey } from '../../../src/store/monitoring/feeds.ts'
 import { findBatch } from '../../../src/store/monitoring/poll-batches.ts'
+import { countWrites } from '../../simulation/disk.ts'
 import { post, START, startMonitorFixture } from './fixture.ts'
 
 const S = 1000
@@ -44,6 +45,23 @@ test('quiet places share one request, and each keeps its own matches', async () 
   expect(fixture.titles('mon_ants')).toEqual(['an ant'])
   expect(fixture.titles('mon_bees')).toEqual([])
   expect(fixture.titles('mon_cats')).toEqual(['a cat'])
+})
+
+test('a round over idle places takes a few writes, however many share a request', async () => {
+  await using fixture = startMonitorFixture()
+  const places = Array.from({ length: 40 }, (_, n) => `quiet${n}`)
+  for (const place of places) {
+    put(fixture, place, 'old', START - 3600 * S)
+    fixture.monitor(`mon_${place}`, { subforum: [place] })
+  }
+  for (let poll = 0; poll < 40; poll++) await fixture.pollDue()
+  for (let round = 0; round < 4; round++) await fixture.check()
+  const since = fixture.feed.page_requests.length
+  const counts = countWrites(fixture.db)
+  await fixture.check()
+
+  expect(requestedPlaces(fixture, since)).toEqual([places.toSorted().join('+')])
+  expect(counts.writes).toBeLessThan(10)
 })
 
 test('searches of the whole platform share one request, and their results are split', async () => {
