@@ -35,6 +35,7 @@ requests_per_minute = 6000
 name = "second"
 kind = "hackernews"
 base_url = "${site.url}"
+requests_per_minute = 6000
 ends_at = "2020-01-01"
 `,
   )
@@ -118,7 +119,7 @@ test('a monitor that names no source watches the first', async () => {
     method: 'POST',
     body: JSON.stringify({ title: 'A kettle', text: 'A text.' }),
   })
-  while ((await items()).length === 0) await Bun.sleep(1000)
+  while ((await items()).length === 0) await Bun.sleep(200)
   expect(await items()).toMatchObject([{ title: 'A kettle', source: 'hn' }])
 })
 
