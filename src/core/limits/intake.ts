@@ -27,9 +27,12 @@ export function createIntake({ mono }: { mono(): number }, per_day: () => number
 
   return {
     wait_s(source) {
+      if (per_day() === Infinity) return 0
       const { left } = account(source)
       return left > 0 ? 0 : Math.ceil((1 - left) / (per_day() / DAY_S))
     },
-    add: (source, bytes) => void (account(source).left -= bytes),
+    add(source, bytes) {
+      if (per_day() < Infinity) account(source).left -= bytes
+    },
   }
 }
