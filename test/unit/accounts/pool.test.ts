@@ -22,6 +22,14 @@ const answered = (identity: string, fault: Fault | null = null, path_kind = 'pos
 const leased = (identity: Identity | null) =>
   identity ?? expect.unreachable('no identity was leased')
 
+/** A pool with these accounts, ready. */
+function poolOf(...names: string[]) {
+  const fixture = startPoolFixture()
+  for (const name of names) fixture.add(name)
+  fixture.pool.reload()
+  return fixture
+}
+
 describe('a lease', () => {
   test('uses the account with the most headroom, with its own cookies and proxy', () => {
     using fixture = startPoolFixture()
@@ -42,9 +50,7 @@ describe('a lease', () => {
   })
 
   test('is stored with its time within a minute', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('a')
-    fixture.pool.reload()
+    using fixture = poolOf('a')
     const used_at = fixture.clock.now()
     fixture.pool.lease('read')
     await fixture.pass(2 * MINUTE)
@@ -134,10 +140,7 @@ test('a failing proxy does not fail the request if the fault cannot be stored', 
 
 describe('a throttled account', () => {
   test('is not used until its pause ends', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('a')
-    fixture.add('b')
-    fixture.pool.reload()
+    using fixture = poolOf('a', 'b')
     fixture.pool.onRequest(answered('a', { kind: 'throttled', retry_after_s: 40 }))
 
     expect(fixture.states()).toEqual({ a: 'cooling', b: 'ready' })
@@ -147,9 +150,7 @@ describe('a throttled account', () => {
   })
 
   test('is used on after a limit of searches alone', () => {
-    using fixture = startPoolFixture()
-    fixture.add('a')
-    fixture.pool.reload()
+    using fixture = poolOf('a')
     const fault: Fault = { kind: 'throttled', retry_after_s: 40, searches_only: true }
     fixture.pool.onRequest(answered('a', fault, 'search'))
 
@@ -158,9 +159,7 @@ describe('a throttled account', () => {
   })
 
   test('is leased if all are throttled, so that the pacer returns the wait, unless the pacer has no window for it', () => {
-    using fixture = startPoolFixture()
-    fixture.add('a')
-    fixture.pool.reload()
+    using fixture = poolOf('a')
     fixture.pool.onRequest(answered('a', { kind: 'throttled', retry_after_s: 40 }))
     fixture.headroom.set('a', { requests: 0, until_ms: 40_000 })
     expect(fixture.pool.lease('read')?.id).toBe('a')
@@ -183,9 +182,7 @@ describe('a throttled account', () => {
   })
 
   test('stays paused after a restart', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('a')
-    fixture.pool.reload()
+    using fixture = poolOf('a')
     fixture.pool.onRequest(answered('a', { kind: 'throttled', retry_after_s: 400 }))
     await fixture.turn()
 
@@ -256,9 +253,7 @@ describe('an account that the platform treats as anonymous', () => {
   })
 
   test('stays in use if the check finds it signed in', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('a')
-    fixture.pool.reload()
+    using fixture = poolOf('a')
     fixture.pool.report(leased(fixture.pool.lease('read')), { kind: 'login_required' })
     await fixture.turn()
 
@@ -339,9 +334,7 @@ describe('block pages', () => {
   })
 
   test('that answer the account check do not count twice', () => {
-    using fixture = startPoolFixture()
-    fixture.add('a')
-    fixture.pool.reload()
+    using fixture = poolOf('a')
     for (let n = 0; n < 2; n++) {
       fixture.pool.onRequest(answered('a', BLOCKED))
       fixture.pool.onRequest(answered('a', BLOCKED, 'me'))
@@ -353,9 +346,7 @@ describe('block pages', () => {
 
 describe('changes by the command line while the daemon runs', () => {
   test('take effect at the next lease, a second later', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('a')
-    fixture.pool.reload()
+    using fixture = poolOf('a')
     fixture.add('b')
     changeAccount(fixture.beside, ring, 'a', { status: paused(fixture.clock.now()) })
     await fixture.clock.advance(1000)
@@ -367,9 +358,7 @@ describe('changes by the command line while the daemon runs', () => {
   })
 
   test('are not undone by older changes of the daemon', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('a')
-    fixture.pool.reload()
+    using fixture = poolOf('a')
     const identity = leased(fixture.pool.lease('read'))
     changeAccount(fixture.beside, ring, 'a', {
       status: newStatus(fixture.clock.now()),
@@ -386,9 +375,7 @@ describe('changes by the command line while the daemon runs', () => {
 })
 
 test('cookies set just before the account was paused are kept', async () => {
-  using fixture = startPoolFixture()
-  fixture.add('a')
-  fixture.pool.reload()
+  using fixture = poolOf('a')
   const identity = leased(fixture.pool.lease('read'))
   identity.on_cookies?.(['c=second'])
   for (const status of [paused(fixture.clock.now()), newStatus(fixture.clock.now())]) {
@@ -406,9 +393,7 @@ test('cookies set just before the account was paused are kept', async () => {
 })
 
 test('cookies of answers are stored together and encrypted, some seconds later', async () => {
-  using fixture = startPoolFixture()
-  fixture.add('a')
-  fixture.pool.reload()
+  using fixture = poolOf('a')
   const identity = leased(fixture.pool.lease('read'))
   identity.on_cookies?.(['c=second'])
   identity.on_cookies?.(['c=third'])

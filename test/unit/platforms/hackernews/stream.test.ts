@@ -82,6 +82,14 @@ function createApi() {
   }
 }
 
+/** An API whose stream has begun so long ago. */
+async function begun(ago_ms: number) {
+  const fixture = createApi()
+  const { state } = await fixture.step(null)
+  fixture.api.now += ago_ms
+  return { ...fixture, state }
+}
+
 const idsOf = ({ items }: { items: { id: string }[] }) => items.map(({ id }) => Number(id))
 
 test('the first step starts at the present end', async () => {
@@ -92,9 +100,7 @@ test('the first step starts at the present end', async () => {
 })
 
 test('every id after the last one is read, in order', async () => {
-  const { put, step, api } = createApi()
-  const { state } = await step(null)
-  api.now += 10 * S
+  const { put, step, api, state } = await begun(10 * S)
   for (const id of [101, 102, 103]) put(id)
   const next = await step(state)
   expect(idsOf(next)).toEqual([101, 102, 103])
@@ -125,9 +131,7 @@ test.each([5000, 2 ** 53 - 1])(
 )
 
 test('a highest id far ahead is walked to when there are items, as after a long stop', async () => {
-  const { put, step, api } = createApi()
-  const { state } = await step(null)
-  api.now += 100 * MINUTE
+  const { put, step, api, state } = await begun(100 * MINUTE)
   for (let id = 101; id <= 1500; id++) put(id)
   api.items.delete(1500)
   expect(await step(state)).toMatchObject({ behind: { to_id: 1500 } })
@@ -191,9 +195,7 @@ test('an item with a later time than the next one proves nothing about the time 
 })
 
 test('an item that was gone when it was read late is reported, and a dead one read again', async () => {
-  const { put, step, api } = createApi()
-  const { state } = await step(null)
-  api.now += 5 * S
+  const { put, step, api, state } = await begun(5 * S)
   put(101, { dead: true })
   put(102, { deleted: true })
   put(103)
@@ -255,9 +257,7 @@ test.each([
 })
 
 test('a delayed text is read once it is out', async () => {
-  const { put, step, api } = createApi()
-  const { state } = await step(null)
-  api.now += 5 * S
+  const { put, step, api, state } = await begun(5 * S)
   put(101, { text: '[delayed]' })
   const early = await step(state)
   expect(early.items).toEqual([])
@@ -325,9 +325,7 @@ test('the list of changes is read every half minute, before the items, however m
 })
 
 test('items above a comment that were read for it are items too, as they are now', async () => {
-  const { put, step, api } = createApi()
-  const { state } = await step(null)
-  api.now += 5 * S
+  const { put, step, api, state } = await begun(5 * S)
   put(101)
   const first = await step(state)
   api.now += 5 * S
@@ -383,9 +381,7 @@ test('the highest id is not requested while known ids wait', async () => {
 })
 
 test('changes that cannot be kept are reported as passed', async () => {
-  const { put, step, api } = createApi()
-  const { state } = await step(null)
-  api.now += 5 * S
+  const { put, step, api, state } = await begun(5 * S)
   for (let id = 101; id <= 800; id++) put(id)
   api.left = 2000
   const all = await step(state, 2000)
@@ -416,9 +412,7 @@ test('a step that runs out of requests says which ids are left, and the next goe
 })
 
 test('a failed item ends a step before its id, and nothing is skipped', async () => {
-  const { put, step, api } = createApi()
-  const { state } = await step(null)
-  api.now += 5 * S
+  const { put, step, api, state } = await begun(5 * S)
   for (const id of [101, 102, 103, 104]) put(id)
   api.down.add(103)
   const part = await step(state)
@@ -474,9 +468,7 @@ test('a range is read again without moving the stream', async () => {
 })
 
 test('requests for the stories of comments count in the bound of a step, each item once', async () => {
-  const { put, step, api } = createApi()
-  const { state } = await step(null)
-  api.now += 5 * S
+  const { put, step, api, state } = await begun(5 * S)
   for (let id = 101; id <= 130; id++) put(id)
   api.above = [91, 92, 93, 94]
   const part = await step(state, 20)
@@ -486,9 +478,7 @@ test('requests for the stories of comments count in the bound of a step, each it
 })
 
 test('a change that a step cannot read is read by a later one, when the list has passed', async () => {
-  const { put, step, api } = createApi()
-  const { state } = await step(null)
-  api.now += 5 * S
+  const { put, step, api, state } = await begun(5 * S)
   put(101)
   const first = await step(state)
   api.now += 2 * MINUTE
@@ -561,9 +551,7 @@ test.each([
 ])(
   'new ids are read first, then changes, then ids without an item: %d requests',
   async (requests, ids) => {
-    const { put, step, api } = createApi()
-    const { state } = await step(null)
-    api.now += 5 * S
+    const { put, step, api, state } = await begun(5 * S)
     put(101)
     put(103)
     const first = await step(state)
