@@ -2,10 +2,6 @@
 // Method: each line of real-v3.jsonl and real-v4.jsonl of $FORUMD_SOURCES/lemmy is replayed to the client by a server.
 
 import { describe, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-
-import * as z from 'zod'
 
 import {
   createdOf,
@@ -19,56 +15,7 @@ import {
   toUser,
 } from '../../src/platforms/lemmy/readers.ts'
 import { fieldsOf, rowsOf } from '../../src/platforms/values.ts'
-import { createServer } from '../unit/platforms/lemmy/fixture.ts'
-
-const sources = process.env['FORUMD_SOURCES']
-const folder = sources === undefined ? null : join(sources, 'lemmy')
-if (folder === null)
-  console.log('FORUMD_SOURCES is not set: the answers of real Lemmy servers are skipped')
-
-const Line = z.object({
-  name: z.string(),
-  method: z.string(),
-  path: z.string(),
-  status: z.number(),
-  headers: z.record(
-    z.string(),
-    z.union([z.string(), z.array(z.string()).transform((all) => all.join(', '))]),
-  ),
-  body: z.unknown(),
-})
-type Recorded = z.infer<typeof Line>
-
-const linesOf = (generation: 'v3' | 'v4'): Recorded[] =>
-  folder === null
-    ? []
-    : readFileSync(join(folder, `real-${generation}.jsonl`), 'utf8')
-        .trim()
-        .split('\n')
-        .map((line) => Line.parse(JSON.parse(line)))
-        .filter(({ method, path }) => method === 'GET' && path.startsWith(`/api/${generation}/`))
-
-const textOf = ({ body }: Recorded): string =>
-  typeof body === 'string' ? body : JSON.stringify(body)
-const bodyOf = (line: Recorded) => fieldsOf(JSON.parse(textOf(line)))
-
-/** A server that gives one recorded answer to its path, and what the client asks before it. */
-function replay(generation: 'v3' | 'v4', line: Recorded) {
-  const fixture = createServer(generation)
-  const { pathname, searchParams } = new URL(line.path, 'http://lemmy.example')
-  const path = pathname.slice(`/api/${generation}`.length)
-  let site_asked = path !== '/site'
-  fixture.world.answer = (asked) => {
-    if (asked !== path) return null
-    // The search for the API comes before it.
-    if (!site_asked) {
-      site_asked = true
-      return null
-    }
-    return new Response(textOf(line), { status: line.status, headers: line.headers })
-  }
-  return { fixture, path, params: Object.fromEntries(searchParams) }
-}
+import { bodyOf, linesOf, pathOf, recordings, replay } from './lemmy-replay.ts'
 
 const LISTS: Readonly<Record<string, 'post' | 'comment' | 'community'>> = {
   '/post/list': 'post',
@@ -114,14 +61,14 @@ const READS: Readonly<Record<string, (body: Record<string, unknown>) => void>> =
   },
 }
 
-describe.skipIf(folder === null).each(['v3', 'v4'] as const)('a real %s', (generation) => {
-  const lines = linesOf(generation)
+describe.skipIf(recordings === undefined).each(['v3', 'v4'] as const)('a real %s', (generation) => {
+  const lines = linesOf(generation).filter(({ method }) => method === 'GET')
 
   test.each(lines.filter(({ status }) => status >= 400))('refuses: $name', async (line) => {
-    const { fixture, path, params } = replay(generation, line)
-    await using _ = fixture
+    await using fixture = replay(generation, line)
+    const { path, params } = fixture
     const answer = await fixture.api().get(path, params, fixture.call())
-    const { error = '', message = '' } = /^[{]/.test(textOf(line)) ? bodyOf(line) : {}
+    const { error = '', message = '' } = bodyOf(line)
     const said = `${line.status} ${String(error)} ${String(message)}`
     const kind = FAULTS.find(([text]) => text.test(said))?.[1] ?? expect.unreachable(said)
     expect({ said, kind: answer.ok ? 'ok' : answer.fault.kind }).toEqual({ said, kind })
@@ -130,8 +77,8 @@ describe.skipIf(folder === null).each(['v3', 'v4'] as const)('a real %s', (gener
   test.each(lines.filter(({ status, path }) => status === 200 && /\/list\?/.test(path)))(
     'lists: $name',
     async (line) => {
-      const { fixture, path, params } = replay(generation, line)
-      await using _ = fixture
+      await using fixture = replay(generation, line)
+      const { path, params } = fixture
       const kind = LISTS[path] ?? expect.unreachable(path)
       const page = await fixture
         .api()
@@ -158,8 +105,8 @@ describe.skipIf(folder === null).each(['v3', 'v4'] as const)('a real %s', (gener
   test.each(
     lines.filter(({ status, path }) => status === 200 && /\/(post|comment)\?id=/.test(path)),
   )('reads by id: $name', async (line) => {
-    const { fixture, path, params } = replay(generation, line)
-    await using _ = fixture
+    await using fixture = replay(generation, line)
+    const { path, params } = fixture
     const kind = path === '/post' ? 'post' : 'comment'
     const view = await fixture.api().byId(kind, params['id'] ?? '', fixture.call())
     if (!view.ok || view.value === null) throw new Error(view.ok ? 'absent' : view.fault.kind)
@@ -174,20 +121,17 @@ describe.skipIf(folder === null).each(['v3', 'v4'] as const)('a real %s', (gener
     if (is_hidden) expect(stateOf(view.value)).not.toBe('public')
   })
 
-  test.each(
-    lines.filter(({ status, path }) => {
-      const name = path.replace(/^\/api\/v\d|\?.*$/g, '')
-      return status === 200 && READS[name] !== undefined
-    }),
-  )('answers: $name', (line) => {
-    READS[line.path.replace(/^\/api\/v\d|\?.*$/g, '')]?.(bodyOf(line))
-  })
+  test.each(lines.filter((line) => line.status === 200 && READS[pathOf(line)] !== undefined))(
+    'answers: $name',
+    (line) => {
+      READS[pathOf(line)]?.(bodyOf(line))
+    },
+  )
 
   test('an answer may be a copy of a minute ago', async () => {
     const line = lines.find(({ path, status }) => status === 200 && path.includes('/post/list?'))
     if (line === undefined) throw new Error('no list is recorded')
-    const { fixture } = replay(generation, line)
-    await using _ = fixture
+    await using fixture = replay(generation, line)
     const paging = { limit: 50, after: null }
     const page = await fixture.api().list('post', '/post/list', {}, paging, fixture.call())
     expect(page).toMatchObject({ ok: true, value: { age_ms: 60_000 } })

@@ -2,10 +2,6 @@
 // Method: each line of real.jsonl of $FORUMD_SOURCES/piefed that answers a GET of the API, or a limit, is replayed by a server.
 
 import { describe, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-
-import * as z from 'zod'
 
 import {
   createdOf,
@@ -18,59 +14,11 @@ import {
   toUser,
 } from '../../src/platforms/lemmy/readers.ts'
 import { fieldsOf, rowsOf, textAt } from '../../src/platforms/values.ts'
-import { createServer } from '../unit/platforms/lemmy/fixture.ts'
+import { bodyOf, linesOf, pathOf, recordings, replay } from './lemmy-replay.ts'
 
-const sources = process.env['FORUMD_SOURCES']
-if (sources === undefined)
-  console.log('FORUMD_SOURCES is not set: the answers of a real PieFed are skipped')
-
-const Line = z.object({
-  name: z.string(),
-  method: z.string(),
-  path: z.string(),
-  status: z.number(),
-  headers: z.record(z.string(), z.string()),
-  body: z.unknown(),
-})
-type Recorded = z.infer<typeof Line>
-
-const BASE = '/api/alpha'
 const SITE = 'https://pie.example'
-const lines = (): Recorded[] =>
-  sources === undefined
-    ? []
-    : readFileSync(join(sources, 'piefed', 'real.jsonl'), 'utf8')
-        .trim()
-        .split('\n')
-        .map((line) => Line.parse(JSON.parse(line)))
-        .filter(({ path }) => path.startsWith(`${BASE}/`))
-const gets = lines().filter(({ method }) => method === 'GET')
-
-const pathOf = ({ path }: Recorded): string => new URL(path, SITE).pathname.slice(BASE.length)
-const paramsOf = ({ path }: Recorded) => Object.fromEntries(new URL(path, SITE).searchParams)
-const bodyOf = ({ body }: Recorded) => fieldsOf(body)
-
-/** A server that gives one recorded answer to its path; the client searches for its API before. */
-function replay(line: Recorded) {
-  const fixture = createServer('piefed')
-  const path = pathOf(line)
-  let is_found = path !== '/site'
-  fixture.world.answer = (asked) => {
-    if (asked !== path) return null
-    if (!is_found) {
-      is_found = true
-      return null
-    }
-    const { body, status, headers } = line
-    const text = typeof body === 'string' ? body : JSON.stringify(body)
-    const { 'content-type': type = 'application/json', 'retry-after': wait } = headers
-    return new Response(text, {
-      status,
-      headers: { 'content-type': type, ...(wait !== undefined && { 'retry-after': wait }) },
-    })
-  }
-  return fixture
-}
+const lines = linesOf('piefed')
+const gets = lines.filter(({ method }) => method === 'GET')
 
 /** Fault of a refusal, by its text. */
 const FAULTS: readonly (readonly [RegExp, string])[] = [
@@ -83,13 +31,13 @@ const FAULTS: readonly (readonly [RegExp, string])[] = [
   [/out of range|NumericValueOutOfRange/, 'unavailable'],
 ]
 
-describe.skipIf(sources === undefined)('a real PieFed', () => {
+describe.skipIf(recordings === undefined)('a real PieFed', () => {
   test.each(gets.filter(({ status }) => status >= 400 && status !== 429))(
     'refuses: $name',
     async (line) => {
-      await using fixture = replay(line)
-      const answer = await fixture.api().get(pathOf(line), paramsOf(line), fixture.call())
-      const said = `${line.status} ${textAt(fieldsOf(bodyOf(line)), 'message') ?? ''}`
+      await using fixture = replay('piefed', line)
+      const answer = await fixture.api().get(fixture.path, fixture.params, fixture.call())
+      const said = `${line.status} ${textAt(bodyOf(line), 'message') ?? ''}`
       const kinds = FAULTS.find(([text]) => text.test(said))?.[1] ?? expect.unreachable(said)
       const kind = answer.ok ? 'ok' : answer.fault.kind
       expect({ said, is_known: kinds.split(' ').includes(kind), kind }).toMatchObject({
@@ -98,8 +46,8 @@ describe.skipIf(sources === undefined)('a real PieFed', () => {
     },
   )
 
-  test.each(lines().filter(({ status }) => status === 429))('limits: $name', async (line) => {
-    await using fixture = replay(line)
+  test.each(lines.filter(({ status }) => status === 429))('limits: $name', async (line) => {
+    await using fixture = replay('piefed', line)
     const answer = await fixture.api().get(pathOf(line), {}, fixture.call())
     // It names no time: the pause is a safe one.
     expect(answer).toMatchObject({ ok: false, fault: { kind: 'throttled', retry_after_s: 60 } })
@@ -108,12 +56,12 @@ describe.skipIf(sources === undefined)('a real PieFed', () => {
   test.each(gets.filter((it) => it.status === 200 && /\/(post|comment)\/list\?/.test(it.path)))(
     'lists: $name',
     async (line) => {
-      await using fixture = replay(line)
+      await using fixture = replay('piefed', line)
       const kind = line.path.includes('/post/') ? 'post' : 'comment'
       const paging = { limit: 50, after: null }
       const page = await fixture
         .api()
-        .list(kind, pathOf(line), paramsOf(line), paging, fixture.call())
+        .list(kind, fixture.path, fixture.params, paging, fixture.call())
       if (!page.ok) throw new Error(page.fault.kind)
       expect(page.value.views).toHaveLength(rowsOf(bodyOf(line)[`${kind}s`]).length)
       for (const view of page.value.views) {
@@ -134,9 +82,9 @@ describe.skipIf(sources === undefined)('a real PieFed', () => {
   test.each(gets.filter((it) => it.status === 200 && /\/(post|comment)\?id=/.test(it.path)))(
     'reads by id: $name',
     async (line) => {
-      await using fixture = replay(line)
-      const kind = pathOf(line) === '/post' ? 'post' : 'comment'
-      const view = await fixture.api().byId(kind, paramsOf(line)['id'] ?? '', fixture.call())
+      await using fixture = replay('piefed', line)
+      const kind = fixture.path === '/post' ? 'post' : 'comment'
+      const view = await fixture.api().byId(kind, fixture.params['id'] ?? '', fixture.call())
       if (!view.ok || view.value === null) throw new Error(view.ok ? 'absent' : view.fault.kind)
       const row = fieldsOf(view.value[kind])
       const item = kind === 'post' ? toPost(view.value, SITE) : toComment(view.value, SITE)
@@ -163,7 +111,7 @@ describe.skipIf(sources === undefined)('a real PieFed', () => {
     },
   )
 
-  test.each(gets.filter(({ status, path }) => status === 200 && path === `${BASE}/site`))(
+  test.each(gets.filter(({ status, path }) => status === 200 && path === '/api/alpha/site'))(
     'is found: $name',
     (line) => expect(toSite(bodyOf(line))?.version).toMatch(/^\d/),
   )
