@@ -39,6 +39,8 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['proxy remove', async () => (await import('./account/proxy.ts')).proxyRemove],
   ['source list', async () => (await import('./account/source.ts')).sourceList],
   ['source add', async () => (await import('./account/source.ts')).sourceAdd],
+  ['source import', async () => (await import('./account/source.ts')).sourceImport],
+  ['source export', async () => (await import('./account/source.ts')).sourceExport],
   ['source remove', async () => (await import('./account/source.ts')).sourceRemove],
   ['source test', async () => (await import('./account/source.ts')).sourceTest],
   ['deliveries list', async () => (await import('./admin/deliveries.ts')).deliveriesList],

@@ -184,6 +184,21 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
         }),
       )
     },
+    async discover(address: string) {
+      const { discover } = await import('../platforms/feed/discovery.ts')
+      return discover(address, async (asked) => {
+        const sent = await egress.send({
+          url: asked,
+          headers: { 'user-agent': config.requests.user_agent, accept: '*/*' },
+          route: { proxy: null, guarded: false },
+          timeout_ms: config.requests.timeout_s * 1000,
+        })
+        const { status = 0, body: text = '', headers } = sent.ok ? sent.answer : {}
+        const location = status >= 300 && status < 400 ? (headers?.get('location') ?? null) : null
+        const to = location === null ? null : (URL.parse(location, asked)?.href ?? null)
+        return { asked, url: asked, status, text, to }
+      })
+    },
     async watchableSources() {
       const { watchableOf } = await import('./sources.ts')
       return watchableOf(config, { ...runtime, egress })

@@ -29,4 +29,6 @@ export const PORTS: readonly string[] = [
   'src/platforms/source.ts',
   'src/platforms/kind.ts',
   'src/platforms/kinds.ts',
+  'src/platforms/feed/discovery.ts',
+  'src/platforms/feed/opml.ts',
 ]

@@ -9,7 +9,7 @@ const NATIVE =
  * platform, and the platform of the benches.
  */
 const FLUENT =
-  /^src\/platforms\/(?:reddit\/|(?:items|list)\.ts)|^sandbox\/|^src\/(?:cli\/demo\/kinds|wiring\/sources)\.ts$|^test\/unit\/(platforms|sandbox)\/|^test\/(browser|clients|conformance|integration|support|world)\/|^scripts\/(?:bars\/(?:flood|fuzz)\/|bench\/(?:load\/upstream|floors\/server|trees)\.ts$)/
+  /^src\/platforms\/(?:reddit\/|feed\/(?:discovery|opml)\.ts|(?:items|list)\.ts)|^sandbox\/|^src\/(?:cli\/demo\/kinds|wiring\/sources)\.ts$|^test\/unit\/(platforms|sandbox)\/|^test\/(browser|clients|conformance|integration|support|world)\/|^scripts\/(?:bars\/(?:flood|fuzz)\/|bench\/(?:load\/upstream|floors\/server|trees)\.ts$)/
 
 const root = `${import.meta.dir}/../../`
 

@@ -2,6 +2,7 @@ import type { AccountResult } from '../../core/accounts/status.ts'
 import type { Outcome } from '../../core/base/result.ts'
 import type { WatchableSource } from '../../core/filter/feeds.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
+import type { Discovered } from '../../platforms/feed/discovery.ts'
 import type { AccountSecrets, CredentialsCheck, StoredJar } from '../../store/accounts/accounts.ts'
 
 export type OpenedAccount = {
@@ -70,6 +71,8 @@ export type PlatformTools = AsyncDisposable & {
   tryPlatform(): Promise<{ answer: Outcome<unknown>; ahead_ms: number | null }>
   /** Requests the named source once, or each of them; null: each. */
   trySources(name: string | null): Promise<TestedSource[]>
+  /** Looks for what is at an address that a person has pasted, with at most six requests. */
+  discover(address: string): Promise<Discovered>
   /** The configured sources that can be monitored, by name, without a request to them. */
   watchableSources(): Promise<ReadonlyMap<string, WatchableSource>>
   sourceAccess(name: string): Promise<SourceAccess>
