@@ -119,7 +119,6 @@ export function deliver(
   )
   const pending = write(deps, decision, now, { own, editions })
   const stored = decision.messages.filter(isStored)
-  const keysOf = ({ monitor_id, names }: Message) => names.map((name) => matchKey(monitor_id, name))
   const alone = new Set(stored.flatMap((it) => (it.names.length === 1 ? keysOf(it) : [])))
   forgetMessages(
     db,
@@ -170,6 +169,9 @@ function keepCandidates({ db, freshness_ms }: DeliverDeps, hits: readonly Hit[],
     return [item]
   })
 }
+
+const keysOf = ({ monitor_id, names }: Message): string[] =>
+  names.map((name) => matchKey(monitor_id, name))
 
 const keyOf = ({ watcher, item }: Hit): string => matchKey(watcher.id, itemKey(item))
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 
+import { transact } from '../../src/store/db/connection.ts'
 import { deleteWebhook, updateWebhook } from '../../src/store/delivery/webhooks.ts'
 import { startDelivering } from '../support/delivery-fixture.ts'
 
@@ -365,4 +366,31 @@ test('a body with a wrong checksum is never sent', async () => {
 
   expect(it.receiver.received).toHaveLength(0)
   expect(it.row('dlv_1')).toEqual({ status: 'failed', attempts: 0, last_error: 'body_damaged' })
+})
+
+test('what a transaction writes and claims is sent after its commit, and not after a rollback', async () => {
+  await using it = await startDelivering()
+  const claims = () => it.db.query('SELECT rows FROM claims').values()
+  const putAndClaim = (id: string) => {
+    it.put(id)
+    it.sender.claimWithin()
+    expect(claims()).toHaveLength(1)
+  }
+  const lost = () =>
+    transact(it.db, () => {
+      putAndClaim('dlv_lost')
+      throw new Error('rolled back')
+    })
+  expect(lost).toThrow('rolled back')
+  expect([claims(), it.sender.isInFlight('dlv_lost')]).toEqual([[], false])
+
+  transact(it.db, () => {
+    putAndClaim('dlv_1')
+    expect(it.sender.isInFlight('dlv_1')).toBe(false)
+  })
+  expect(it.sender.isInFlight('dlv_1')).toBe(true)
+  await it.sender.idle()
+
+  expect(it.receiver.received).toHaveLength(1)
+  expect(it.row('dlv_1')).toEqual({ status: 'delivered', attempts: 1, last_error: null })
 })

@@ -122,6 +122,7 @@ export function transact<T>(db: Db, work: () => T extends PromiseLike<unknown> ?
   const is_outer = !db.inTransaction
   const guard = is_outer ? commit_guards.get(db) : undefined
   guard?.()
+  if (is_outer) versions.set(db, { version: null })
   const timer = is_outer ? commit_timers.get(db) : undefined
   let done_at = 0
   const observed = () => {
@@ -135,9 +136,11 @@ export function transact<T>(db: Db, work: () => T extends PromiseLike<unknown> ?
       .transaction(timer === undefined && guard === undefined ? work : observed)
       .immediate()
     timer?.observe(timer.mono() - done_at)
+    if (is_outer) versions.delete(db)
     if (is_outer) for (const after of takeAfter(db)) after()
     return result
   } catch (error) {
+    if (is_outer) versions.delete(db)
     if (is_outer) takeAfter(db)
     reportStorageError(db, error)
     throw error
@@ -177,9 +180,19 @@ export function schemaVersion(db: Db): number {
   return db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0
 }
 
+/** Its value in the present transaction, during which no other connection writes; null: not read yet. */
+const versions = new WeakMap<Db, { version: number | null }>()
+
 /** Changes with each write of another connection, such as that of a command beside the daemon. */
-export const foreignChanges = (db: Db): number =>
-  db.query<{ data_version: number }, []>('PRAGMA data_version').get()?.data_version ?? 0
+export function foreignChanges(db: Db): number {
+  const known = versions.get(db)
+  const version =
+    known?.version ??
+    db.query<{ data_version: number }, []>('PRAGMA data_version').get()?.data_version ??
+    0
+  if (known !== undefined) known.version = version
+  return version
+}
 
 /** True when the disk or file failed, or stayed locked: errors that no caller can fix. */
 export function isStorageError(error: unknown): error is SQLiteError {

@@ -3,7 +3,7 @@ import { type Item, itemKey, ofItemKey } from '../../core/forum/items.ts'
 import { nameOfSource, type Naming } from '../../core/forum/naming.ts'
 import { eraseRow, type Erasure, isErasedRow, untitledComment } from '../../core/forum/purge.ts'
 import { eraseQueued } from '../archive/queue.ts'
-import { type Db, transact } from '../db/connection.ts'
+import { type Db, foreignChanges, transact } from '../db/connection.ts'
 import { insertDelivery } from '../delivery/deliveries.ts'
 import {
   createRewrite,
@@ -120,6 +120,7 @@ const listUnder = (db: Db, threads: readonly string[]): string[] =>
 
 /** Writes the tombstone of an item. The text of one whose author alone was erased may be erased later. */
 function bury(db: Db, { item_id, reason }: ErasedItem, at: number): void {
+  untouched.delete(db)
   db.query(
     `INSERT INTO item_tombstones (seq, item_id, source, reason, at)
      VALUES (coalesce((SELECT max(seq) FROM item_tombstones), 0) + 1, $item_id, $source, $reason, $at)
@@ -127,9 +128,21 @@ function bury(db: Db, { item_id, reason }: ErasedItem, at: number): void {
   ).run({ item_id, source: ofItemKey(item_id).source, reason, at })
 }
 
+/** States of the file, as other processes left it, in which nothing was erased. */
+const untouched = new WeakMap<Db, number>()
+
+/** True if anything was erased, which most databases never have. */
+function hasErased(db: Db): boolean {
+  const version = foreignChanges(db)
+  if (untouched.get(db) === version) return false
+  const has = db.query('SELECT 1 FROM item_tombstones LIMIT 1').get() !== null
+  if (!has) untouched.set(db, version)
+  return has
+}
+
 /** Items that were erased, which their sources may still show. */
 export function listErased(db: Db, item_ids: readonly string[]): ReadonlySet<string> {
-  if (item_ids.length === 0) return new Set()
+  if (item_ids.length === 0 || !hasErased(db)) return new Set()
   const rows = db
     .query<{ item_id: string }, [{ ids: string }]>(
       `SELECT item_id FROM json_each($ids) CROSS JOIN item_tombstones ON item_id = value
