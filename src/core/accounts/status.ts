@@ -179,9 +179,8 @@ export function afterProbe(it: AccountStatus, result: AccountResult, now: number
     case 'logged_out':
       return loggedOut(it, now)
     case 'suspended':
-      return stopped(it, now, 'suspended', 'suspended')
     case 'locked':
-      return stopped(it, now, 'locked', 'password_reset')
+      return afterStop(it, result.kind, now)
     case 'throttled': {
       const until = now + Math.min(result.retry_after_s, COOLING_MAX_S) * 1000
       return it.state === 'ready'
@@ -218,6 +217,21 @@ function loggedOut(it: AccountStatus, now: number): AccountStatus {
   }
   const at = now + CONFIRM_MS
   return { ...needsLogin(now, 'logged_out'), state: 'cooling', cooling_until: at, probe_at: at }
+}
+
+/** Status after an answer that the account is suspended or locked, which needs a second one as the end of a session does. */
+function afterStop(it: AccountStatus, state: Stop, now: number): AccountStatus {
+  if (it.state === 'cooling' && it.state_reason === STOP_REASONS[state])
+    return now < (it.probe_at ?? 0) ? it : stopped(it, now, state)
+  if (it.state !== 'ready' && it.state !== 'cooling') return stopped(it, now, state)
+  const at = now + CONFIRM_MS
+  return {
+    ...newStatus(now),
+    state: 'cooling',
+    state_reason: STOP_REASONS[state],
+    cooling_until: at,
+    probe_at: at,
+  }
 }
 
 const endedWait = (probes: number): number =>
@@ -259,13 +273,12 @@ const ready = (it: AccountStatus, now: number): AccountStatus => ({
   strikes: it.state_reason === 'throttled' ? it.strikes : 0,
 })
 
-function stopped(
-  it: AccountStatus,
-  now: number,
-  state: 'suspended' | 'locked',
-  state_reason: StateReason,
-): AccountStatus {
+const STOP_REASONS = { suspended: 'suspended', locked: 'password_reset' } as const
+type Stop = keyof typeof STOP_REASONS
+
+function stopped(it: AccountStatus, now: number, state: Stop): AccountStatus {
   const state_since = it.state === state ? it.state_since : now
+  const state_reason = STOP_REASONS[state]
   // Suspensions end and passwords are reset without any notice to forumd.
   return { ...newStatus(now), ...checkup(now), state, state_reason, state_since }
 }
@@ -281,7 +294,10 @@ export const needsLogin = (now: number, state_reason: StateReason): AccountStatu
 export const signedIn = (now: number): AccountStatus => ({ ...newStatus(now), ...checkup(now) })
 
 /** Status of an account that is added after this check. The daemon checks an unknown status again at once. */
-export const statusOfAdded = (finding: AccountResult, now: number): AccountStatus =>
-  finding.kind === 'blocked' || finding.kind === 'unclear'
-    ? newStatus(now)
+export const statusOfAdded = (finding: AccountResult, now: number): AccountStatus => {
+  const { kind } = finding
+  if (kind === 'blocked' || kind === 'unclear') return newStatus(now)
+  return kind === 'suspended' || kind === 'locked'
+    ? stopped(newStatus(now), now, kind)
     : afterProbe(newStatus(now), finding, now)
+}

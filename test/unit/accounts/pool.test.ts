@@ -416,10 +416,13 @@ test('a suspension and its end are detected within the hour', async () => {
   fixture.mes.push(
     ok({ ...me, is_suspended: false }),
     ok({ ...me, is_suspended: true }),
+    ok({ ...me, is_suspended: true }),
     ok({ ...me, is_suspended: false }),
   )
   await fixture.pass(59 * MINUTE)
   expect(fixture.states()).toEqual({ a: 'ready' })
+  await fixture.pass(2 * MINUTE)
+  expect(fixture.states()).toEqual({ a: 'cooling' })
   await fixture.pass(2 * MINUTE)
   expect(fixture.states()).toEqual({ a: 'suspended' })
   await fixture.pass(60 * MINUTE)

@@ -121,7 +121,12 @@ export function createJars(deps: {
       fixEnd(cookie, clock.now())
       const end = endOf(cookie)
       const before = find(cookie.key)
-      if (cookie.value === '' || (end !== null && end <= clock.now())) {
+      const endsWithin = (ms: number) =>
+        cookie.value === '' || (end !== null && end <= clock.now() + ms)
+      // One answer does not end a session: checks of it do, and without the cookie there would be none.
+      if (which === 'kept' && cookie.key === session_cookie && endsWithin(SESSION_MIN_MS))
+        return false
+      if (endsWithin(0)) {
         remove(cookie.key)
         return before !== undefined
       }
@@ -182,6 +187,9 @@ export function createJars(deps: {
     },
   }
 }
+
+/** A session that lasts shorter is none. */
+const SESSION_MIN_MS = 60_000
 
 /** The last instant of a Date; later expiries are limited to it. */
 const LAST_MS = 8.64e15

@@ -56,11 +56,23 @@ test('a throttled session check is repeated after the delay that the platform re
   expect(it).toMatchObject({ state: 'cooling', probe_at: NOW + 40 * S })
 })
 
-test('a suspended account keeps the time of the first detection', () => {
-  const it = probes(well, [{ kind: 'suspended' }, 0], [{ kind: 'suspended' }, 3600])
+test('a suspended account keeps the time at which its suspension was confirmed', () => {
+  const suspended = { kind: 'suspended' } as const
+  const it = probes(well, [suspended, 0], [suspended, 120], [suspended, 3720])
 
-  expect(it).toMatchObject({ state: 'suspended', state_since: NOW })
+  expect(it).toMatchObject({ state: 'suspended', state_since: NOW + 120 * S })
 })
+
+test.each(['suspended', 'locked'] as const)(
+  'one answer that an account is %s only rests it for two minutes',
+  (kind) => {
+    const rests = afterProbe(well, { kind }, NOW)
+
+    expect(rests).toMatchObject({ state: 'cooling', cooling_until: NOW + 120 * S })
+    expect(afterProbe(rests, { kind }, NOW + 5 * S)).toEqual(rests)
+    expect(afterProbe(rests, { kind: 'alive' }, NOW + 120 * S).state).toBe('ready')
+  },
+)
 
 describe('block pages', () => {
   test('are examined later if the platform requests a delay meanwhile', () => {
@@ -164,8 +176,8 @@ describe('a session check', () => {
   })
 
   test.each<[AccountResult['kind'], AccountStatus['state'], AccountStatus['state_reason']]>([
-    ['suspended', 'suspended', 'suspended'],
-    ['locked', 'locked', 'password_reset'],
+    ['suspended', 'cooling', 'suspended'],
+    ['locked', 'cooling', 'password_reset'],
     ['logged_out', 'cooling', 'logged_out'],
   ])('%s makes a ready account %s', (kind, state, state_reason) => {
     const it = afterProbe(well, { kind } as AccountResult, NOW)
@@ -176,10 +188,10 @@ describe('a session check', () => {
   test.each<AccountResult['kind']>(['suspended', 'locked'])(
     'repeats a check of %s later',
     (kind) => {
-      const it = afterProbe(well, { kind } as AccountResult, NOW)
+      const it = probes(well, [{ kind } as AccountResult, 0], [{ kind } as AccountResult, 120])
 
-      expect(it.probe_at).toBe(NOW + 3600 * S)
-      expect(afterProbe(it, { kind: 'alive' }, NOW + 3600 * S).state).toBe('ready')
+      expect(it.probe_at).toBe(NOW + (120 + 3600) * S)
+      expect(afterProbe(it, { kind: 'alive' }, NOW + 3720 * S).state).toBe('ready')
     },
   )
 

@@ -302,16 +302,28 @@ describe('a jar', () => {
   })
 
   test.each([
-    ['an empty value', 'session=; Path=/'],
-    ['an expired date', 'session=x; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT'],
-    ['a zero lifetime', 'session=x; Path=/; Max-Age=0'],
+    ['an empty value', 'loid=; Path=/'],
+    ['an expired date', 'loid=x; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT'],
+    ['a zero lifetime', 'loid=x; Path=/; Max-Age=0'],
   ])('removes a cookie that is set with %s', (_what, line) => {
     const { jar } = imported()
 
     expect(jar.take([line])).toBe(true)
 
-    expect(jar.has_session()).toBe(false)
-    expect(sorted(jar.header())).toBe('csv=2; loid=l1')
+    expect(sorted(jar.header())).toBe('csv=2; session=s1')
+  })
+
+  test.each([
+    'session=; Path=/',
+    'session=x; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT',
+    'session=deleted; Path=/; Max-Age=0',
+    'session=deleted; Path=/; Max-Age=5',
+  ])('keeps the session although one answer removes it with %p', (line) => {
+    const { jar } = imported()
+
+    expect(jar.take([line])).toBe(false)
+
+    expect(sorted(jar.header())).toBe('csv=2; loid=l1; session=s1')
   })
 
   test.each([
