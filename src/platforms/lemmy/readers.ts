@@ -208,6 +208,24 @@ export function shownState(view: Row, { from, generation, is_account, shows_nsfw
   })
 }
 
+/**
+ * The thread or the place with which the item of a view is hidden, as `t3_12` or `t5_3`: all items of it are shown again at once.
+ * Null: it is hidden for itself, or for a reason that the view does not tell.
+ */
+export function hiddenWith(view: Row): string | null {
+  const isOut = ({ is_removed, is_deleted }: Standing) => is_removed === true || is_deleted === true
+  const is_comment = kindOf(view) === 'comment'
+  const post = fieldsOf(view['post'])
+  const own = standingOf(is_comment ? fieldsOf(view['comment']) : post)
+  if (isOut(own) || own.is_pending === true || own.scheduled_at != null) return null
+  if (is_comment && isOut(standingOf(post))) return `t3_${idAt(post, 'id')}`
+  const community = fieldsOf(view['community'])
+  const visibility = textAt(community, 'visibility')?.toLowerCase() ?? 'public'
+  const is_closed =
+    isOut(standingOf(community)) || isOn(community, 'banned', 'hidden') || visibility !== 'public'
+  return is_closed ? `t5_${idAt(community, 'id')}` : null
+}
+
 const STATE = Symbol('state')
 
 /** Notes the state of a view for its reader. */

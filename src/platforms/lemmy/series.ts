@@ -9,9 +9,10 @@ export type SeriesName = 'post' | 'comment'
 
 /**
  * An id that no reader could see: since when (epoch s), the number of ages at which it was requested, and how long
- * before (s) everything was read. A negative number, -1 less it: the id has an item, which is removed or deleted.
+ * before (s) everything was read. A negative number, -1 less it: the id has an item, which is removed or deleted. The thread or
+ * place with which it is hidden: the first of these that is due is requested for all.
  */
-export type Hole = [id: number, since_s: number, tries: number, lag_s: number]
+export type Hole = [id: number, since_s: number, tries: number, lag_s: number, with_id?: string]
 /** A row of the newest pages: the digest of what it shows ('': it is hidden), its creation (epoch s), its author's id. */
 export type Known = [id: number, digest: string, created_s: number, author: number]
 /** An item that waits for a second read that agrees. Epoch ms: since when, of its creation, and of its last read. */
@@ -230,14 +231,19 @@ export function holeOf(
     is_hidden,
     is_patient = false,
     until = 0,
-  }: { is_hidden: boolean; is_patient?: boolean; until?: number },
+    with_id = null,
+  }: { is_hidden: boolean; is_patient?: boolean; until?: number; with_id?: string | null },
 ): Hole {
   // It is public from its schedule on, and proves nothing of the time before.
   if (until > now) return [id, seconds(until), 0, -1]
   const lag_s = Math.max(0, seconds(now) - seconds(read_until))
   const tries = is_patient ? HIDDEN_AGES_S.indexOf(PROMPT_S) : 1
-  return [id, seconds(now), tries, is_hidden ? -1 - lag_s : lag_s]
+  if (!is_hidden) return [id, seconds(now), tries, lag_s]
+  return withOf([id, seconds(now), tries, -1 - lag_s], with_id)
 }
+
+export const withOf = ([id, since_s, tries, lag_s]: Hole, with_id: string | null): Hole =>
+  with_id === null ? [id, since_s, tries, lag_s] : [id, since_s, tries, lag_s, with_id]
 
 const isHidden = ([, , , lag_s]: Hole): boolean => lag_s < 0
 /** True for an id that was requested at the age that proves it void. */
@@ -265,10 +271,35 @@ const urgencyOf = (hole: Hole, series: Series, now: number): Urgency => {
   return seconds(now) - hole[1] >= voidAge(series.copy_s) ? 'proof' : 'absent'
 }
 
-export const dueHoles = (series: Series, now: number, urgency: Urgency): Hole[] =>
-  series.holes.filter(
+/** Holes that are due, the longest overdue first; of those that are hidden together, the first. */
+export function dueHoles(series: Series, now: number, urgency: Urgency): Hole[] {
+  const due = series.holes.filter(
     (it) => dueAt(it, series) <= seconds(now) && urgencyOf(it, series, now) === urgency,
   )
+  const named = new Set<string>()
+  return due
+    .toSorted((a, b) => dueAt(a, series) - dueAt(b, series))
+    .filter(([, , , , with_id]) => {
+      if (with_id === undefined) return true
+      const is_first = !named.has(with_id)
+      named.add(with_id)
+      return is_first
+    })
+}
+
+/** Settles the others of what is hidden with a thread or a place, after a request for one of them. `is_back`: it is shown again. */
+export function settleWith(series: Series, with_id: string, is_back: boolean, now: number): void {
+  series.holes = series.holes.flatMap((hole): Hole[] => {
+    const [id, since_s, , lag_s, of] = hole
+    if (of !== with_id) return [hole]
+    // It is due since its last age: when it was shown again is not known.
+    const passed = HIDDEN_AGES_S.filter((age_s) => since_s + age_s <= seconds(now)).length
+    if (is_back) return [[id, since_s, Math.max(0, passed - 1), lag_s]]
+    const older =
+      dueAt(hole, series) <= seconds(now) ? olderHole(hole, 'hidden', now, series.copy_s) : hole
+    return older === null ? [] : [older]
+  })
+}
 
 /** A hole after another request that found no visible item; null: it is given up. */
 export function olderHole(
@@ -277,12 +308,12 @@ export function olderHole(
   now: number,
   copy_s: number,
 ): Hole | null {
-  const [id, since_s, tries, lag_s] = hole
+  const [id, since_s, tries, lag_s, ...rest] = hole
   const age_s = seconds(now) - since_s
   if (answer === 'hidden' && lag_s >= 0) return [id, since_s, 1, -1 - lag_s]
   const ages = agesOf(hole, copy_s)
   const passed = Math.max(tries + 1, ages.filter((it) => it <= age_s).length)
-  return passed >= ages.length ? null : [id, since_s, passed, lag_s]
+  return passed >= ages.length ? null : [id, since_s, passed, lag_s, ...rest]
 }
 
 /** Epoch ms before which everything was read, for all that holes may hide. */

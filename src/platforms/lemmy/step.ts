@@ -4,7 +4,7 @@ import type { HttpCall } from '../http.ts'
 import { hasReadEnough } from '../source.ts'
 import { fieldsOf, idAt } from '../values.ts'
 import { type Api, type ApiCall, type ApiPage, PAGE_MAX } from './api.ts'
-import { hiddenUntil, modActionsOf, stateOf, toItem } from './readers.ts'
+import { hiddenUntil, hiddenWith, modActionsOf, stateOf, toItem } from './readers.ts'
 import { baseOf, type Held, type SeriesName } from './series.ts'
 
 type Row = Record<string, unknown>
@@ -49,6 +49,7 @@ export function createStep(
   const until = new Map<string, number>()
   /** Removed themselves, not with their thread or place. */
   const removed = new Set<string>()
+  const withs = new Map<string, string | null>()
   let sent = 0
   let fault: Fault | null = null
   /** Requests that had been sent when an absence was stated that an outage may state too; null: none was, since a witness. */
@@ -108,6 +109,7 @@ export function createStep(
       if (state === 'removed' || state === 'deleted') gone.add(name)
       until.set(name, hiddenUntil(view) ?? 0)
       if (object['removed'] === true) removed.add(name)
+      withs.set(name, hiddenWith(view))
       return false
     }
     const item = toItem(view, site_url)
@@ -143,6 +145,9 @@ export function createStep(
     publishedIs: (kind: SeriesName, id: number) => void published.add(nameOf(kind, id)),
     answered: () => [...answered],
     hiddenUntil: (kind: SeriesName, id: number): number => until.get(nameOf(kind, id)) ?? 0,
+    /** The thread or place with which a hidden item that was read is hidden; null: none. */
+    hiddenWith: (kind: SeriesName, id: number): string | null =>
+      withs.get(nameOf(kind, id)) ?? null,
     isRemoved: (kind: SeriesName, id: number): boolean => removed.has(nameOf(kind, id)),
     isHeld: (kind: SeriesName, id: number): boolean => held?.has(nameOf(kind, id)) === true,
     release: (kind: SeriesName, id: number) => void held?.delete(nameOf(kind, id)),

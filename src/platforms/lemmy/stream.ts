@@ -40,11 +40,13 @@ import {
   seconds,
   type Series,
   type SeriesName,
+  settleWith,
   shownUntil,
   type State,
   toKnown,
   unreadOf,
   type Urgency,
+  withOf,
 } from './series.ts'
 import { type Asked, createStep, HELD_MAX_MS, HELD_MIN_MS, type StepReads } from './step.ts'
 
@@ -68,7 +70,8 @@ const SETTLE_MIN = 2
 /** Fewer are not sent once more: each such round may take one to prove that the server works. */
 const AGAIN_MIN = 4
 /** Requests by id whose items are recorded together. */
-const SETTLE_MAX = 12
+const SETTLE_MAX = 16
+const REQUESTS_MIN = 16
 /** Requests that holes leave for the ids that the next lists will lack. */
 const RESERVE = 3
 /** One in so many requests by id is for hidden items, however many others are due. */
@@ -207,7 +210,8 @@ export function createStream({
       if (ms > 0) await clock.sleep(ms, bounds.signal)
     }
     const began = clock.now()
-    refill(state, began, bounds.requests)
+    // What the step has left is more than an interval has.
+    refill(state, began, Math.max(bounds.requests, state.budget.tokens))
     const tokens = Math.floor(state.budget.tokens)
     const affordable = state.is_settled && tokens < AGAIN_MIN ? 0 : tokens
     const most = Math.max(state.is_settled ? 0 : SETTLE_MIN, affordable)
@@ -258,6 +262,8 @@ export function createStream({
 
   return {
     proof: 'sparse_walk',
+    // What one interval leaves is for the next: a round by id uses whole requests.
+    requests_min: REQUESTS_MIN,
     // Hidden ids are requested again, and the moderation log names those that are shown again.
     relisted_ms: 0,
     advance,
@@ -384,7 +390,9 @@ async function readPages(
       series.holes = series.holes.filter(([hole]) => hole !== id)
       const until = hiddenUntil(view) ?? 0
       const is_patient = is_logged && step.isRemoved(kind, id)
-      if (is_hidden) series.holes.push(holeOf(series, id, now, { is_hidden, until, is_patient }))
+      const with_id = step.hiddenWith(kind, id)
+      if (is_hidden)
+        series.holes.push(holeOf(series, id, now, { is_hidden, until, is_patient, with_id }))
     }
     const has_next = can_ask && page.after !== null && count < PAGES_MAX && step.left() > 1
     if (news === 0 || !has_next || isWhole(series, kind, step)) break
@@ -460,7 +468,9 @@ function note(
   if (answer === 'live') return
   const is_patient = state.modlog.is_read && step.isRemoved(kind, id)
   const until = step.hiddenUntil(kind, id)
-  series.holes.push(holeOf(series, id, now, { is_hidden: answer === 'hidden', until, is_patient }))
+  const with_id = step.hiddenWith(kind, id)
+  const is_hidden = answer === 'hidden'
+  series.holes.push(holeOf(series, id, now, { is_hidden, until, is_patient, with_id }))
 }
 
 /** Requests the id after the newest: a post of another server may be too old for the pages. */
@@ -514,13 +524,17 @@ async function retryHoles(
     if (answer === 'live') step.publishedIs(kind, id)
     if (urgency === 'proof') learn(series, answer === 'live')
     if (answer === 'absent' && urgency !== 'absent') step.doubts(kind)
+    const [, , , , with_id] = hole
+    const now_with = step.hiddenWith(kind, id)
+    if (with_id !== undefined && answer !== 'absent')
+      for (const of of KINDS) settleWith(state[of], with_id, now_with !== with_id, now)
     if (answer === 'live') continue
     const row = series.rows.find((it) => it[0] === id)
     const was_read = row !== undefined && row[1] !== ''
     const older = was_read
       ? holeOf(series, id, now, { is_hidden: true, is_patient: true })
       : olderHole(hole, answer, now, series.copy_s)
-    if (older !== null) series.holes.push(older)
+    if (older !== null) series.holes.push(withOf(older, now_with))
     if (!was_read) continue
     // Its author was banned with all that they wrote, which the log does not name.
     step.goneIs(kind, id)
@@ -599,7 +613,8 @@ async function readModlog(
     const hole = series.holes.find((it) => it[0] === target)
     const lag_s = hole?.[3] ?? -1
     series.holes = series.holes.filter((it) => it[0] !== target)
-    series.holes.push([target, seconds(now), 0, Math.min(-1, lag_s)])
+    series.holes.push([target, seconds(Math.min(now, at ?? now)), 0, Math.min(-1, lag_s)])
+    settleWith(state.comment, fullname, true, now)
   }
 }
 

@@ -148,7 +148,7 @@ test('one request in four is for hidden items, the longest overdue first', async
   put('comment', 502, { is_deleted: true })
   await at(137)
   world.now = began + 155 * S
-  const listed = await step(state, 100, { settles: false })
+  const listed = await step(state, 8, { settles: false })
   world.requests.length = 0
   await source.stream?.settle?.(listed.state, { requests: 6, ...fixture.call() })
   const asked = world.requests.filter((it) => /\/(?:post|comment)\?id=/.test(it))
@@ -158,6 +158,46 @@ test('one request in four is for hidden items, the longest overdue first', async
     '502',
   ])
 })
+
+test.each([
+  ['a removed thread', 'thread', { removed: true }],
+  ['a hidden place', 'community', { hidden: true }],
+] as const)(
+  'of the comments of %s one is asked for, and all once it is public',
+  async (_, of, fields) => {
+    await using fixture = createServer('v3')
+    const { world, put, step } = fixture
+    put('post', 100)
+    put('comment', 500)
+    let { state } = await step(null)
+    const ids = Array.from({ length: 20 }, (unused, n) => 501 + n)
+    for (const id of ids) put('comment', id, { is_unlisted: true })
+    put('comment', 521)
+    world[of] = fields
+    // So many requests are sent at once.
+    for (let n = 0; n < 4; n++) {
+      world.now += S
+      state = (await step(state)).state
+    }
+    const askedAfter = async (age_s: number) => {
+      world.now += age_s * S
+      world.requests.length = 0
+      const next = await step(state)
+      state = next.state
+      return {
+        count: [...ids, 521].filter((id) =>
+          world.requests.some((it) => it.endsWith(`/comment?id=${id}`)),
+        ).length,
+        names: next.items.map(({ name }) => name),
+      }
+    }
+    for (const age_s of [16, 20, 40]) expect((await askedAfter(age_s)).count).toBe(1)
+    world[of] = {}
+    world.page_size = 1
+    const { names } = await askedAfter(80)
+    expect(names.filter((it) => it !== 't1_521').toSorted()).toEqual(ids.map((id) => `t1_${id}`))
+  },
+)
 
 const KEPT = { 'cache-control': 'public, max-age=60' }
 
