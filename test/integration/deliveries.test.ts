@@ -3,10 +3,12 @@ import { expect, test } from 'bun:test'
 import { deliveryId, envelope } from '../../src/core/delivery/envelope.ts'
 import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
 import { removeMonitorOf } from '../../src/store/monitoring/monitors.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
 import { startTargets } from '../support/webhooks-fixture.ts'
 
 const PLACES = ['/forum/monitor/deliveries', '/api/forum/monitor/deliveries']
 const DELIVERIES = '/forum/monitor/deliveries'
+const MINUTE = 60_000
 
 type Targets = Awaited<ReturnType<typeof startTargets>>
 
@@ -224,33 +226,55 @@ test('next_before leads through all pages and is null at the end', async () => {
 })
 
 test('redeliver_refusal says why a delivery cannot be sent again, as redelivery does', async () => {
+  await using it = await startTestDaemon({
+    change: (config) => void (config.delivery.retry_delays_s = [0, 600]),
+  })
+  const { send: post, receiver, clock, sandbox } = it
+  sandbox.subforum({ name: 'bread' })
+  const { id } = (await post('/forum/monitor/webhook/create', { url: receiver.url })).body
+  await post('/forum/monitor/add', { filter_spec: { subforum: 'bread' } })
+  await clock.advance(MINUTE)
+  const matched = async (...answers: number[]) => {
+    receiver.answers.push(...answers)
+    sandbox.post({ subforum: 'bread', title: 'A loaf' })
+    await clock.advance(2 * MINUTE)
+  }
+  await matched(500, 500)
+  const [delivery_id] = ids(await it.call(DELIVERIES))
+  const refusal = async () => {
+    const { deliveries } = (await it.call(`${DELIVERIES}?q=${delivery_id}`)).body
+    const { queued } = (await post(`${DELIVERIES}/redeliver`, { delivery_id, dry_run: true })).body
+    expect(queued).toBe(deliveries[0].redeliver_refusal === null ? 1 : 0)
+    return deliveries[0].redeliver_refusal
+  }
+  expect(await refusal()).toBe('pending')
+  await clock.advance(10 * MINUTE)
+  expect(await refusal()).toBeNull()
+  await post('/forum/monitor/webhook/update', { id, active: false })
+  expect(await refusal()).toBe('webhook_disabled')
+  await post('/forum/monitor/webhook/update', { id, active: true })
+  await matched(410)
+  expect(await refusal()).toBe('webhook_paused')
+  await post('/forum/monitor/webhook/delete', { id })
+  expect(await refusal()).toBe('webhook_deleted')
+  expect(ids(await it.call(`${DELIVERIES}?webhook_id=${id}`))).toContain(delivery_id)
+})
+
+test.each([
+  ['UPDATE messages SET body = NULL', 'content_erased'],
+  [`UPDATE webhooks SET unsubscribed = '["mon_1"]'`, 'unsubscribed'],
+  ['UPDATE webhooks SET awaits_confirmation = 1', 'unconfirmed'],
+])('after %s a delivery is refused as %s', async (change, reason) => {
   await using it = await startTargets()
   it.addMonitor('mon_1')
   const { id } = await it.create()
-  const [delivery = ''] = send(it, ['a'], id)
-  const refusal = async () => {
-    const { redeliver_refusal } = (await it.call(DELIVERIES)).body.deliveries[0]
-    const body = { delivery_id: delivery, dry_run: true }
-    const { queued } = (await it.call(`${DELIVERIES}/redeliver`, body)).body
-    expect(queued).toBe(redeliver_refusal === null ? 1 : 0)
-    return redeliver_refusal
-  }
-  expect(await refusal()).toBe('pending')
+  const [delivery_id = ''] = send(it, ['a'], id)
   it.db.run("UPDATE deliveries SET status = 'dead', next_attempt_at = NULL")
-  expect(await refusal()).toBeNull()
-  const cases = [
-    ['UPDATE messages SET body = NULL', 'content_erased'],
-    [`UPDATE webhooks SET unsubscribed = '["mon_1"]'`, 'unsubscribed'],
-    ['UPDATE webhooks SET awaits_confirmation = 1', 'unconfirmed'],
-    ["UPDATE webhooks SET paused_at = 1, pause_reason = 'gone'", 'webhook_paused'],
-    ['UPDATE webhooks SET active = 0', 'webhook_disabled'],
-    ['UPDATE webhooks SET deleted_at = 1', 'webhook_deleted'],
-  ] as const
-  for (const [change, reason] of cases) {
-    it.db.run(change)
-    expect(await refusal()).toBe(reason)
-  }
-  expect(ids(await it.call(`${DELIVERIES}?webhook_id=${id}`))).toEqual([delivery])
+  it.db.run(change)
+
+  expect((await it.call(DELIVERIES)).body.deliveries).toMatchObject([{ redeliver_refusal: reason }])
+  const again = await it.call(`${DELIVERIES}/redeliver`, { delivery_id, dry_run: true })
+  expect(again.body.queued).toBe(0)
 })
 
 test("another customer's deliveries are hidden, and its monitor is the same 404 as an absent one", async () => {
