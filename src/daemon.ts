@@ -1,14 +1,19 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { listen } from './api/app.ts'
+import { bearer } from './api/http/auth.ts'
 import { withSources } from './config/added-sources.ts'
 import { type Change, changesBetween, takeLive } from './config/reload.ts'
 import type { Config } from './config/schema.ts'
+import { loggedCode } from './core/base/errors.ts'
+import { apiKey } from './core/base/ids.ts'
 import { createRing } from './core/base/secrets.ts'
 import { type Iteration, type Loop, LOOPS, startLoop } from './runtime/loop.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import { createProgress, type Stuck } from './runtime/systemd.ts'
 import { listStoredSources } from './store/accounts/sources.ts'
+import { findKey, replaceCommandKey } from './store/customers/keys.ts'
 import { releaseAll } from './store/customers/ledger.ts'
 import {
   connect,
@@ -25,7 +30,9 @@ import {
   RESERVE_FILE_NAME,
   restartsUseless,
 } from './store/maintenance/disk.ts'
-import { openInstance } from './store/maintenance/instance.ts'
+import { replaceFile } from './store/maintenance/folder.ts'
+import { type Instance, openInstance } from './store/maintenance/instance.ts'
+import type { InstancePaths } from './store/maintenance/paths.ts'
 import { diskTroubleOf, passesWithDisk } from './store/startup/disk-trouble.ts'
 import { assemble } from './wiring/build.ts'
 import { listeningUrl, serveOutage, waitForDisk } from './wiring/outage.ts'
@@ -166,6 +173,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   // The server waits for open responses; event streams have no end of their own, so they are ended first.
   stack.defer(endStreams)
   url = listeningUrl(host, app.server?.port)
+  stack.use(writeCommandKey(instance, config.storage.dir, { ...runtime, log }))
 
   const onFailedIteration = (error: unknown) => {
     reportStorageError(instance.db, error)
@@ -270,28 +278,86 @@ const WAITS_FOR_STORAGE = /^SQLITE_(FULL|BUSY|LOCKED)/
 const isStorageFailure = (error: unknown): boolean =>
   isStorageError(error) && !WAITS_FOR_STORAGE.test(error.code ?? '')
 
-/** The OpenAPI document of a daemon with this configuration, without starting one. */
-export async function createOpenApiDocument(config: Config): Promise<unknown> {
-  const runtime = createRuntime(() => {})
-  using db = connect(':memory:', { create: true })
-  migrate(db)
-  const { random } = runtime
-  const { app } = assemble({
+const COMMAND_KEY_FILE = 'command.key'
+
+/** Gives the commands of this machine a new key, for as long as the daemon runs. */
+function writeCommandKey(
+  { db }: Instance,
+  dir: string,
+  { clock, random, log }: Runtime,
+): Disposable {
+  const path = join(dir, COMMAND_KEY_FILE)
+  const token = apiKey('operator', random.bytes(32))
+  try {
+    replaceCommandKey(db, token, clock.now())
+    replaceFile(path, Buffer.from(`${token}\n`))
+  } catch (error) {
+    // A full disk: commands then work in their own process.
+    log('warn', 'serve.command_key_not_written', { file: path, code: loggedCode(error) })
+  }
+  return { [Symbol.dispose]: () => rmSync(path, { force: true }) }
+}
+
+/** Parts of a daemon that runs no loop and does not listen. */
+const atRest = (
+  config: Config,
+  runtime: Runtime,
+  instance: Parameters<typeof assemble>[0]['instance'],
+) =>
+  assemble({
     config,
     runtime,
-    instance: {
-      db,
-      path: '',
-      run_id: '',
-      instance_id: '',
-      ring: createRing(random.bytes(32), random.bytes),
-    },
+    instance,
     signal: AbortSignal.abort(),
     wake: () => {},
     expect: (_, __, work) => work,
     url: () => `http://${config.server.host}:${config.server.port}`,
     lost: () => {},
     failing_loops: () => [],
+  })
+
+/** Answers a request to the API as an operator, beside a daemon that does not answer or without one. */
+export async function answerHere(
+  of_file: Config,
+  runtime: Runtime,
+  storage: Pick<InstancePaths, 'dir' | 'key_file' | 'instance_file'>,
+  request: Request,
+): Promise<Response> {
+  const { clock, random } = runtime
+  const instance = openInstance({ ...storage, clock, random }, { mode: 'beside' })
+  try {
+    const { config } = withSources(of_file, listStoredSources(instance.db))
+    const sent = bearer(request.headers.get('authorization'))
+    if (sent === null || findKey(instance.db, sent, clock.now()) === null) {
+      const token = apiKey('operator', random.bytes(32))
+      replaceCommandKey(instance.db, token, clock.now())
+      request.headers.set('authorization', `Bearer ${token}`)
+    }
+    request.headers.set('host', 'localhost')
+    const { app, close } = atRest(config, runtime, instance)
+    try {
+      const answer = await app.handle(request)
+      return new Response(await answer.arrayBuffer(), answer)
+    } finally {
+      await close()
+    }
+  } finally {
+    instance.close()
+  }
+}
+
+/** The OpenAPI document of a daemon with this configuration, without starting one. */
+export async function createOpenApiDocument(config: Config): Promise<unknown> {
+  const runtime = createRuntime(() => {})
+  using db = connect(':memory:', { create: true })
+  migrate(db)
+  const { random } = runtime
+  const { app } = atRest(config, runtime, {
+    db,
+    path: '',
+    run_id: '',
+    instance_id: '',
+    ring: createRing(random.bytes(32), random.bytes),
   })
   const answer = await app.handle(new Request('http://localhost/openapi.json'))
   return await answer.json()

@@ -66,6 +66,7 @@ const context: ProcessContext = {
       ),
     startDaemon: async (config, runtime) =>
       warm((await import('./daemon.ts')).startDaemon(config, runtime)),
+    answer: async (...call) => (await import('./daemon.ts')).answerHere(...call),
     openApiDocument: async (config) => (await import('./daemon.ts')).createOpenApiDocument(config),
     serveMcp: async (options) =>
       (await import('./mcp/remote.ts')).serveMcpFor({

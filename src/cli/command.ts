@@ -46,6 +46,13 @@ export type Factories = {
   createRuntime: (log: Pick<Config['log'], 'level' | 'json'>, stdout: Stdout) => Promise<Runtime>
   startDaemon: (config: Config, runtime: Runtime) => Promise<RunningDaemon>
   openApiDocument: (config: Config) => Promise<unknown>
+  /** Answers a request to the API in this process, without listening. */
+  answer: (
+    config: Config,
+    runtime: Runtime,
+    storage: OpenConfig['storage'],
+    request: Request,
+  ) => Promise<Response>
   /** Speaks MCP over standard input and output for the daemon at `url`, until the other end closes it. */
   serveMcp: (options: {
     url: string

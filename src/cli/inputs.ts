@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Config } from '../config/schema.ts'
 import { CUSTOMER_NAME_RULE, isCustomerName } from '../core/base/text.ts'
 import { parseInstant } from '../core/base/time.ts'
-import { parseUsd, toUsd, USD_RULE } from '../core/limits/price.ts'
+import { formatUsd, parseUsd, toUsd, USD_RULE } from '../core/limits/price.ts'
 import { DEFAULT_SCOPES, type Scope, SCOPES } from '../store/customers/keys.ts'
 import { type CommandContext, type Option, UsageError } from './command.ts'
 
@@ -111,10 +111,7 @@ export function parseDollars(text: string): number {
 }
 
 /** Formats micro-dollars as US dollars with two to six decimals. */
-export const formatDollars = (micros: number): string =>
-  `${toUsd(micros)
-    .toFixed(6)
-    .replace(/0{1,4}$/, '')} USD`
+export const formatDollars = (micros: number): string => formatUsd(toUsd(micros))
 
 const KEY = /^[\x21-\x7e]{16,256}$/
 

@@ -4,9 +4,10 @@ import { removedText } from '../core/base/removed.ts'
 import { type Command, EXIT, type ProcessContext, UsageError } from './command.ts'
 import { explainError } from './failures.ts'
 import { programOf, valuesOf } from './help/help.ts'
+import { operatorCommands } from './operator.ts'
 
 /** Every command by its name, in the order of the overview. Loaded on use: `version` should not wait for SQLite. */
-export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
+const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['init', async () => (await import('./init/init.ts')).init],
   ['demo', async () => (await import('./demo/sandbox.ts')).demoCommand],
   ['serve', async () => (await import('./serve/serve.ts')).serveCommand],
@@ -15,17 +16,11 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['doctor', async () => (await import('./doctor/doctor.ts')).doctor],
   ['health', async () => (await import('./serve/inspect.ts')).healthCommand],
   ['service-unit', async () => (await import('./serve/systemd.ts')).serviceUnitCommand],
-  ['customer create', async () => (await import('./admin/customer.ts')).customerCreate],
-  ['customer list', async () => (await import('./admin/customer.ts')).customerList],
-  ['customer show', async () => (await import('./admin/customer.ts')).customerShow],
-  ['customer set-plan', async () => (await import('./admin/customer.ts')).customerSetPlan],
-  ['customer remove', async () => (await import('./admin/customer.ts')).customerRemove],
   ['key create', async () => (await import('./admin/key.ts')).keyCreate],
   ['key import', async () => (await import('./admin/key.ts')).keyImport],
   ['key list', async () => (await import('./admin/key.ts')).keyList],
   ['key sign-in-link', async () => (await import('./admin/sign-in-link.ts')).keySignInLink],
   ['key revoke', async () => (await import('./admin/key.ts')).keyRevoke],
-  ['credit add', async () => (await import('./admin/customer.ts')).creditAdd],
   ['account add', async () => (await import('./account/add.ts')).accountAdd],
   ['account list', async () => (await import('./account/account.ts')).accountList],
   ['account test', async () => (await import('./account/test.ts')).accountTest],
@@ -61,9 +56,19 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['version', async () => (await import('./help/man.ts')).versionCommand],
 ])
 
+type Commands = typeof COMMANDS
+
+/** The commands of the table, and the operators' actions before those about keys. */
+export async function allCommands(): Promise<Commands> {
+  const of_table = [...COMMANDS]
+  const at = of_table.findIndex(([name]) => name.startsWith('key '))
+  const of_api = await operatorCommands()
+  return new Map([...of_table.slice(0, at), ...of_api, ...of_table.slice(at)])
+}
+
 /** All of them, in the order of the overview. */
-export const loadAll = (): Promise<Command[]> =>
-  Promise.all([...COMMANDS.values()].map((load) => load()))
+export const loadAll = async (): Promise<Command[]> =>
+  Promise.all([...(await allCommands()).values()].map((load) => load()))
 
 /** Runs the program with `argv` and returns its exit code. Errors are printed in a sentence or two, never thrown. */
 export async function run(argv: readonly string[], context: ProcessContext): Promise<number> {
@@ -77,9 +82,14 @@ export async function run(argv: readonly string[], context: ProcessContext): Pro
     const operands = program.args
     code = await it.run({ ...context, configuration, values, operands, listCommands: loadAll })
   }
+  // The actions of operators load the store: `version` should not wait for it.
+  const known =
+    [...COMMANDS.keys()].some((name) => name.split(' ')[0] === argv[0]) && argv[0] !== 'help'
+      ? COMMANDS
+      : await allCommands()
   try {
-    const words = wordsOf(argv)
-    const program = programOf(await commandsFor(words), {
+    const words = wordsOf(argv, known)
+    const program = programOf(await commandsFor(words, known), {
       argv: words,
       act,
       write: context.stdout.write,
@@ -91,7 +101,7 @@ export async function run(argv: readonly string[], context: ProcessContext): Pro
     if (error instanceof CommanderError) {
       // Requested help exits with 0, help in place of a missing command with bad usage.
       if (error.code.startsWith('commander.help')) return error.exitCode && EXIT.usage
-      context.warn(`forumd: ${sentenceOf(error, argv)}`)
+      context.warn(`forumd: ${sentenceOf(error, argv, known)}`)
       return EXIT.usage
     }
     const { code: failed, message } = explainError(error)
@@ -102,11 +112,11 @@ export async function run(argv: readonly string[], context: ProcessContext): Pro
   }
 }
 
-const nameOf = (words: readonly string[]) =>
-  [words.slice(0, 2).join(' '), words[0] ?? ''].find((name) => COMMANDS.has(name))
+const nameOf = (words: readonly string[], known: Commands) =>
+  [words.slice(0, 2).join(' '), words[0] ?? ''].find((name) => known.has(name))
 
 /** Arguments with `help COMMAND` as `COMMAND --help`, and `--version` as the command. */
-function wordsOf(argv: readonly string[]): string[] {
+function wordsOf(argv: readonly string[], known: Commands): string[] {
   const [first = '', ...rest] = argv
   if (['--version', '-v'].includes(first)) return ['version']
   const wantsHelp = ['help', '--help', '-h'].includes(first)
@@ -114,7 +124,7 @@ function wordsOf(argv: readonly string[]): string[] {
     throw new UsageError(`options must follow the command: forumd COMMAND ${first}`)
   const words = wantsHelp ? [...rest, '--help'] : [...argv]
   const named = words.filter((it) => !['--help', '-h'].includes(it))
-  const command = nameOf(words) ?? ''
+  const command = nameOf(words, known) ?? ''
   const [removed = null] = [
     named.slice(0, 2).join(' '),
     named[0] ?? '',
@@ -122,21 +132,28 @@ function wordsOf(argv: readonly string[]): string[] {
   ].flatMap((name) => removedText('commands', name) ?? [])
   if (removed !== null) throw new UsageError(removed)
   // With --help, commander would answer a misspelled command with the help of its parent.
-  return nameOf(words) !== undefined || (named.length < 2 && isGroup(named[0])) ? words : named
+  return nameOf(words, known) !== undefined || (named.length < 2 && isGroup(known, named[0]))
+    ? words
+    : named
 }
 
-const isGroup = (word = '') => [...COMMANDS.keys()].some((it) => it.startsWith(word && `${word} `))
+const isGroup = (known: Commands, word = '') =>
+  [...known.keys()].some((it) => it.startsWith(word && `${word} `))
 
 /** The named command alone, since loading all of them takes time; all of them for an overview. */
-async function commandsFor(words: readonly string[]): Promise<Command[]> {
-  const load = COMMANDS.get(nameOf(words) ?? '')
+async function commandsFor(words: readonly string[], known: Commands): Promise<Command[]> {
+  const load = known.get(nameOf(words, known) ?? '')
   return load === undefined ? loadAll() : [await load()]
 }
 
 /** One line; commander repeats the value of an unknown option, which may be a secret. */
-const sentenceOf = ({ message }: CommanderError, argv: readonly string[]): string =>
+const sentenceOf = (
+  { message }: CommanderError,
+  argv: readonly string[],
+  known: Commands,
+): string =>
   `${message
     .replace(/^error: /, '')
     .replace(/^(unknown option '[^=]*)=.*'/s, "$1'")
     .replace('\n(Did', ' (did')
-    .replace(/\.$/, '')}: see forumd help ${nameOf(argv) ?? ''}`.trimEnd()
+    .replace(/\.$/, '')}: see forumd help ${nameOf(argv, known) ?? ''}`.trimEnd()

@@ -8,10 +8,12 @@ import { blocksOf } from '../../scripts/docs/blocks.ts'
 import { withCapabilities } from '../../scripts/docs/capabilities.ts'
 import { configPage, tablesOf } from '../../scripts/docs/config-page.ts'
 import { withSamples } from '../../scripts/docs/samples.ts'
-import { COMMANDS } from '../../src/cli/run.ts'
+import { allCommands } from '../../src/cli/run.ts'
 import { keysByTable } from '../../src/config/load.ts'
 import { CODES } from '../../src/core/base/errors.ts'
 import { anchorOf, PAGES, readText, root } from './documentation.ts'
+
+const commands = await allCommands()
 
 describe('the output of scripts/docs/docs.ts is up to date', () => {
   test('the page of the configuration', () => {
@@ -134,7 +136,7 @@ describe('a page', () => {
   })
 
   test.each(PAGES)('%s names existing commands only', (page) => {
-    const first = new Set([...COMMANDS.keys()].map((it) => it.split(' ')[0]))
+    const first = new Set([...commands.keys()].map((it) => it.split(' ')[0]))
     const typed = [...readText(page).matchAll(/`forumd ([a-z][a-z-]*)/g)].map(([, it = '']) => it)
 
     expect(typed.filter((it) => !first.has(it) && it !== 'help')).toEqual([])

@@ -319,7 +319,9 @@ describe('key create', () => {
 
     expect(code).toBe(2)
     expect(err).toContain(sentence)
-    expect(JSON.parse(forumd(dir, ['customer', 'list', '--json']).out)).toEqual({ customers: [] })
+    expect(JSON.parse(forumd(dir, ['customer', 'list', '--json']).out)).toMatchObject({
+      customers: [],
+    })
   })
 })
 
@@ -360,7 +362,7 @@ test('a customer is created, topped up, moved, shown and removed', () => {
   const showCustomer = () => JSON.parse(forumd(dir, ['customer', 'show', 'acme', '--json']).out)
 
   expect(forumd(dir, ['customer', 'create', 'acme']).code).toBe(0)
-  expect(forumd(dir, ['customer', 'create', 'acme']).code).toBe(1)
+  expect(forumd(dir, ['customer', 'create', 'acme']).code).toBe(2)
   expect(forumd(dir, ['credit', 'add', 'acme', '12.25', '--note', 'first']).out).toBe(
     'acme has 12.75 USD\n',
   )
@@ -373,12 +375,15 @@ test('a customer is created, topped up, moved, shown and removed', () => {
     credits_used: 0,
     total_requests: 0,
     unlimited: false,
-    keys: 0,
+    keys: [],
   })
-  expect(forumd(dir, ['customer', 'remove', 'acme']).code).toBe(0)
+  expect(forumd(dir, ['customer', 'rename', 'acme', 'Acme Inc.']).out).toBe(
+    'the customer is Acme Inc. now\n',
+  )
+  expect(forumd(dir, ['customer', 'remove', 'Acme Inc.']).code).toBe(0)
   expect(forumd(dir, ['customer', 'show', 'acme'])).toMatchObject({
     code: 1,
-    err: 'forumd: there is no customer "acme": see forumd customer list\n',
+    err: 'forumd: there is no customer "acme"\n',
   })
 })
 

@@ -46,6 +46,7 @@ test('a sign-in with a key returns its customer, and a cookie keeps the session'
     monitor_path: '/forum/monitor',
     filter_form: expect.arrayContaining([expect.objectContaining({ title: 'Where' })]),
     webhook_kinds: expect.arrayContaining([expect.objectContaining({ name: 'slack' })]),
+    customer_actions: [],
   }
 
   expect([signed_in.status, signed_in.body]).toEqual([200, who])

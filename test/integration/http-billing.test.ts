@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import type { Fault } from '../../src/core/base/result.ts'
-import { findCustomer, setUnlimited } from '../../src/store/customers/customers.ts'
+import { findCustomer, updateCustomer } from '../../src/store/customers/customers.ts'
 import { sumUsage } from '../../src/store/customers/ledger.ts'
 import { NO_LIMITS, PRICES } from '../support/app-options.ts'
 import { listUnbalanced } from '../support/invariants.ts'
@@ -141,7 +141,7 @@ test('with billing off nothing is held or refused, and calls are counted', async
 
 test('an unlimited customer reads with an empty balance', async () => {
   await using daemon = startTestApi({ credits_micros: 0 })
-  setUnlimited(daemon.db, 'cus_1', true)
+  updateCustomer(daemon.db, 'cus_1', { unlimited: true })
 
   expect((await daemon.call('/api/forum/search?q=cats')).status).toBe(200)
 })

@@ -113,7 +113,7 @@ test('a repeated payment books nothing, and a name with another body is refused'
 const REFUSED: [string, object, number, string, RegExp][] = [
   ['/customers', {}, 400, 'name', /is required/],
   ['/customers', { name: ' x' }, 400, 'name', /1 to 64 printable characters/],
-  ['/customers', { name: 'ann' }, 400, 'name', /one that no customer has/],
+  ['/customers', { name: 'ann' }, 400, 'name', /there is a customer "ann" already/],
   ['/customers', { name: 'x', plan: 'gold' }, 400, 'plan', /one of entry/],
   ['/customers/ANN/plan', { plan: 'gold' }, 400, 'plan', /one of entry/],
   ['/customers/ANN/credits', { usd: -1 }, 400, 'usd', /above 0/],
@@ -124,7 +124,7 @@ const REFUSED: [string, object, number, string, RegExp][] = [
   ['/customers/ANN/keys', { expires_at: 'soon' }, 400, 'expires_at', /ISO 8601/],
   ['/customers/ANN/keys', { expires_at: '2020-01-01' }, 400, 'expires_at', /in the future/],
   ['/customers/ANN/keys', { operator: true }, 400, 'operator', /not a known field/],
-  ['/customers/cus_none/keys', {}, 404, '', /no such customer/],
+  ['/customers/cus_none/keys', {}, 404, '', /there is no customer "cus_none"/],
   ['/customers/ANN/keys/key_operator/revoke', {}, 404, '', /no such valid key/],
   ['/accounts', { name: 'a b', jar: 'x' }, 400, 'name', /letters, digits/],
   ['/accounts', { name: 'x' }, 400, 'password', /is required, or a jar/],

@@ -1,5 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 
+import { ACTIONS } from '../../src/api/operator/commands.ts'
 import { recordProxyTest } from '../../src/store/accounts/proxies.ts'
 import { addAccounts } from '../support/accounts.ts'
 import { startDenseSite } from '../support/dense-site.ts'
@@ -49,6 +50,8 @@ const ROUTES: [string, string][] = [
   ['POST', '/operator/accounts/acc_none/remove'],
   ['POST', '/operator/customers'],
   ['POST', '/operator/customers/cus_1/plan'],
+  ['POST', '/operator/customers/cus_1/rename'],
+  ['POST', '/operator/customers/cus_1/remove'],
   ['POST', '/operator/customers/cus_1/credits'],
   ['POST', '/operator/customers/cus_1/keys'],
   ['POST', '/operator/customers/cus_1/keys/key_1/revoke'],
@@ -99,7 +102,9 @@ test.each(ROUTES)('%s %s requires an operator’s key', async (method, path) => 
 })
 
 test('the matrix has every operator route', async () => {
-  const found: string[] = []
+  const found = ACTIONS.map(({ route }) =>
+    route.replace(' ', ' /operator').replaceAll(/:\w+/g, ':'),
+  )
   const src = `${import.meta.dir}/../../src/api`
   for (const file of new Bun.Glob('**/*.ts').scanSync(src)) {
     const text = await Bun.file(`${src}/${file}`).text()

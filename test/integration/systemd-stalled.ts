@@ -50,6 +50,7 @@ const environment: ProcessContext = {
     startDaemon,
     serveMcp: notHere,
     openApiDocument: notHere,
+    answer: notHere,
     openPlatformTools: notHere,
     startSandbox: notHere,
     startSource: notHere,

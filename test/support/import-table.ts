@@ -16,7 +16,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   page: [],
   sandbox: [],
   config: ['core', 'platforms'],
-  cli: ['core', 'store', 'delivery', 'platforms', 'runtime', 'config'],
+  cli: ['core', 'store', 'delivery', 'platforms', 'api', 'runtime', 'config'],
   runtime: [],
 }
 

@@ -22,6 +22,7 @@ import { type Db, isStorageError } from '../../store/db/connection.ts'
 import type { Authenticate, FailedAuth } from '../http/auth.ts'
 import { bodySchema } from '../http/fields.ts'
 import type { PeerOf, Site } from '../http/request-origin.ts'
+import { customerForms } from '../operator/commands.ts'
 
 const TOKEN_BYTES = 32
 const TOUCH_EVERY_MS = 60_000
@@ -182,6 +183,7 @@ export function webSession(deps: WebSessionDeps, signed_in: DashboardSession) {
     monitor_path: words.monitor,
     filter_form: filterForm(words),
     webhook_kinds: kindForms(),
+    customer_actions: customer === null ? customerForms() : [],
   })
 
   return new Elysia({ name: 'web session', prefix: '/dashboard', detail: { hide: true } })

@@ -28,6 +28,7 @@ const FILES: [string, string][] = [
   ['DIR/forumd.sqlite', 'the database, in the folder that [storage].dir names'],
   ['DIR/secrets.key', 'the key that encrypts secrets: keep a copy of it apart from the backups'],
   ['DIR/forumd.address', 'the address of the running daemon'],
+  ['DIR/command.key', 'the key with which commands request it'],
   ['DIR/snapshots/', 'copies of the database, as configured in [maintenance]'],
 ]
 const ENVIRONMENT: [string, string][] = [

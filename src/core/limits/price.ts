@@ -6,6 +6,9 @@ export type Tier = 'read' | 'deep_search' | 'vote' | 'write' | 'dm'
 export type PriceMicros = Readonly<Record<Tier, number>>
 
 /** Converts micro-dollars to dollars for JSON: at most six decimals. */
+/** US dollars with two to six decimals. */
+export const formatUsd = (usd: number): string => `${usd.toFixed(6).replace(/0{1,4}$/, '')} USD`
+
 export const toUsd = (micros: number): number => micros / 1e6
 
 const USD_MAX = 1_000_000_000

@@ -122,7 +122,11 @@ export type UserSession = {
   monitor_path: string
   filter_form: FormPart[]
   webhook_kinds: KindForm[]
+  /** Actions of an operator on a customer; `path` has `:customer` for its id. */
+  customer_actions: CustomerAction[]
 }
+
+export type CustomerAction = { name: string; summary: string; path: string; fields: string[] }
 
 /** A kind of target, as the daemon publishes it. */
 export type KindForm = {

@@ -85,25 +85,30 @@ export function listCustomers(db: Db): Customer[] {
     .map(fromRow)
 }
 
-/** Moves a customer to another plan; false when there is no such customer. */
-export function setPlan(db: Db, id: string, plan: string): boolean {
+/**
+ * Changes a customer; false when there is no such customer.
+ * @throws {SQLiteError} when the name is taken
+ */
+export function updateCustomer(
+  db: Db,
+  id: string,
+  { name, plan, unlimited }: Partial<Pick<Customer, 'name' | 'plan' | 'unlimited'>>,
+): boolean {
   return transact(
     db,
     () =>
       db
-        .query('UPDATE customers SET plan = $plan WHERE id = $id AND removed_at IS NULL')
-        .run({ id, plan }).changes > 0,
-  )
-}
-
-/** Exempts a customer from billing, or ends the exemption; false when there is no such customer. */
-export function setUnlimited(db: Db, id: string, unlimited: boolean): boolean {
-  return transact(
-    db,
-    () =>
-      db
-        .query('UPDATE customers SET unlimited = $unlimited WHERE id = $id AND removed_at IS NULL')
-        .run({ id, unlimited: unlimited ? 1 : 0 }).changes > 0,
+        .query(
+          `UPDATE customers SET name = coalesce($name, name), plan = coalesce($plan, plan),
+                  unlimited = coalesce($unlimited, unlimited)
+            WHERE id = $id AND removed_at IS NULL`,
+        )
+        .run({
+          id,
+          name: name ?? null,
+          plan: plan ?? null,
+          unlimited: unlimited === undefined ? null : Number(unlimited),
+        }).changes > 0,
   )
 }
 

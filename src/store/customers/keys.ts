@@ -147,11 +147,34 @@ function toHolder(row: FoundRow): KeyHolder | null {
   }
 }
 
+/** Id of the operator's key of the commands on this machine. */
+const COMMAND_KEY = 'key_command_line'
+
+/** Replaces the key of the commands on this machine. */
+export function replaceCommandKey(db: Db, token: string, now: number): void {
+  transact(db, () => {
+    const changed = db
+      .query('UPDATE api_keys SET hash = $hash, prefix = $prefix WHERE id = $id')
+      .run({ id: COMMAND_KEY, hash: hashKey(token), prefix: token.slice(0, PREFIX_CHARACTERS) })
+    if (changed.changes > 0) return
+    const name = 'command line'
+    insertKey(db, {
+      id: COMMAND_KEY,
+      customer_id: null,
+      token,
+      name,
+      scopes: [],
+      created_at: now,
+      expires_at: null,
+    })
+  })
+}
+
 /** A customer's keys, or every key; oldest first, closed ones included. */
 export function listKeys(db: Db, customer_id?: string): Key[] {
   return db
     .query<KeyRow, { customer: string | null }>(
-      `SELECT ${COLUMNS} FROM api_keys WHERE $customer IS NULL OR customer_id = $customer
+      `SELECT ${COLUMNS} FROM api_keys WHERE id != '${COMMAND_KEY}' AND ($customer IS NULL OR customer_id = $customer)
         ORDER BY created_at, id`,
     )
     .all({ customer: customer_id ?? null })

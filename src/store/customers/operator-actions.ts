@@ -3,24 +3,6 @@ import { type Db, transact } from '../db/connection.ts'
 /** Time for which actions are kept, ms. The triggers of the table have the same. */
 export const ACTIONS_KEEP_MS = 400 * 86_400_000
 
-type ActionKind =
-  | 'customer.created'
-  | 'plan.changed'
-  | 'credits.added'
-  | 'key.created'
-  | 'key.revoked'
-  | 'account.added'
-  | 'account.signed_in'
-  | 'account.removed'
-  | 'account.paused'
-  | 'account.resumed'
-  | 'source.added'
-  | 'source.removed'
-  | 'source_account.added'
-  | 'source_account.removed'
-  | 'draft.approved'
-  | 'draft.declined'
-
 /** An action of an operator, with the key and the address that it came from. Epoch milliseconds. */
 export type OperatorAction = {
   seq: number
@@ -30,7 +12,8 @@ export type OperatorAction = {
   key_name: string | null
   key_prefix: string
   address: string
-  action: ActionKind
+  /** Subject and change, such as `plan.changed`. */
+  action: string
   subject: string
   subject_name: string | null
   /** JSON object, without secrets. */

@@ -293,7 +293,7 @@ export function countSystem(db: Db): SystemCounts & { schema: number } {
   const counts = db
     .query<Omit<SystemCounts, keyof PendingCounts>, []>(
       `SELECT (SELECT count(*) FROM customers WHERE removed_at IS NULL) AS customers,
-              (SELECT count(*) FROM api_keys WHERE revoked_at IS NULL) AS keys,
+              (SELECT count(*) FROM api_keys WHERE revoked_at IS NULL AND id != 'key_command_line') AS keys,
               (SELECT count(*) FROM monitors WHERE removed_at IS NULL) AS monitors,
               (SELECT count(*) FROM monitors WHERE removed_at IS NULL AND active = 0) AS monitors_paused,
               (SELECT count(*) FROM webhooks WHERE deleted_at IS NULL) AS webhooks,

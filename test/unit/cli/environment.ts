@@ -1,4 +1,5 @@
 import type { Factories, ProcessContext } from '../../../src/cli/command.ts'
+import { answerHere } from '../../../src/daemon.ts'
 import { createLog } from '../../../src/runtime/log.ts'
 import { createRuntime } from '../../../src/runtime/runtime.ts'
 import { withoutConfigLine } from '../../support/stderr.ts'
@@ -47,6 +48,7 @@ export function surroundings({
         ),
       startDaemon,
       openApiDocument: notHere,
+      answer: (...call) => answerHere(...call),
       serveMcp: notHere,
       openPlatformTools: notHere,
       startSandbox: notHere,

@@ -6,12 +6,13 @@ import { Checkbox, ChoiceField, TextField } from '../../components/base/field.ts
 import { Icon } from '../../components/base/icon.tsx'
 import { Notice } from '../../components/base/notice.tsx'
 import { notify } from '../../components/base/toast.tsx'
+import { useCurrentUser } from '../../hooks/contexts.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { callApi, postJson } from '../../lib/api.ts'
 import { usd } from '../../lib/format.ts'
 import { dashboardPath, go, useDialogOf } from '../../lib/route.tsx'
 import { randomName } from '../../lib/runtime.ts'
-import type { CustomerInFull, KeyIssued, Plans } from '../../lib/types.ts'
+import type { CustomerAction, CustomerInFull, KeyIssued, Plans } from '../../lib/types.ts'
 
 type Props = { close: () => void; again: () => void }
 type OfCustomer = Props & { customer: CustomerInFull }
@@ -93,6 +94,7 @@ const PlanField = ({ plans, value, error, change }: PlanFieldProps) => (
 const DIALOGS = { key: KeyDialog, credits: CreditDialog, plan: PlanDialog }
 
 export function CustomerActions({ customer, again }: Pick<OfCustomer, 'customer' | 'again'>) {
+  const { customer_actions } = useCurrentUser()
   const wanted = useDialogOf('do')
   const [opened, setOpen] = useState<string | null>(null)
   const open = opened ?? wanted.of
@@ -112,8 +114,57 @@ export function CustomerActions({ customer, again }: Pick<OfCustomer, 'customer'
       <button type="button" onClick={() => setOpen('plan')}>
         Change plan
       </button>
+      {customer_actions.map(({ name }) => (
+        <button key={name} type="button" onClick={() => setOpen(name)}>
+          {capital(name)}
+        </button>
+      ))}
       {Opened && <Opened customer={customer} again={again} close={close} />}
+      {customer_actions
+        .filter(({ name }) => name === open)
+        .map((it) => (
+          <ActionDialog key={it.name} action={it} customer={customer} again={again} close={close} />
+        ))}
     </>
+  )
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+/** An action as the daemon publishes it: a text for each of its fields. */
+function ActionDialog({ action, customer, close, again }: OfCustomer & { action: CustomerAction }) {
+  const { name, summary, path, fields } = action
+  const [typed, setTyped] = useState<{ [field: string]: string }>({})
+  return (
+    <CallDialog
+      title={`${capital(name)} ${customer.name}`}
+      does={capital(name)}
+      fields={fields}
+      call={() =>
+        postJson(`/operator${path.replace(':customer', encodeURIComponent(customer.id))}`, typed)
+      }
+      done={() => {
+        notify('Done.')
+        close()
+        again()
+      }}
+      close={close}
+    >
+      {(errorOf) => (
+        <>
+          <p>{capital(summary)}.</p>
+          {fields.map((field) => (
+            <TextField
+              key={field}
+              label={capital(field)}
+              error={errorOf(field)}
+              value={typed[field] ?? ''}
+              change={(text) => setTyped({ ...typed, [field]: text })}
+            />
+          ))}
+        </>
+      )}
+    </CallDialog>
   )
 }
 

@@ -2,9 +2,11 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 
-import { COMMANDS, loadAll, run } from '../../../../src/cli/run.ts'
+import { allCommands, loadAll, run } from '../../../../src/cli/run.ts'
 import { type Folder, tempFolder } from '../../../support/folder.ts'
 import { surroundings } from '../environment.ts'
+
+const commands = await allCommands()
 
 // Shells are started, and the machine may be busy.
 setDefaultTimeout(30_000)
@@ -90,7 +92,7 @@ describe.each(Object.keys(COMPLETE))('%s', (name) => {
   }
 
   test.skipIf(!there)('offers every first word, and help', () => {
-    const first = new Set([...COMMANDS.keys()].map((it) => it.split(' ')[0] ?? ''))
+    const first = new Set([...commands.keys()].map((it) => it.split(' ')[0] ?? ''))
 
     expect(offer('')).toEqual([...first, 'help'].toSorted())
   })

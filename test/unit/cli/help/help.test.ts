@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test'
 
-import { COMMANDS, loadAll, run } from '../../../../src/cli/run.ts'
+import { allCommands, loadAll, run } from '../../../../src/cli/run.ts'
 import { REMOVED } from '../../../../src/core/base/removed.ts'
 import { surroundings } from '../environment.ts'
+
+const commands = await allCommands()
 
 async function forumd(...args: string[]) {
   const { around: environment, said: output } = surroundings()
@@ -13,7 +15,7 @@ test('the overview names every command', async () => {
   const { code, out } = await forumd('help')
 
   expect(code).toBe(0)
-  for (const name of COMMANDS.keys()) expect(out).toContain(`\n  ${name} `)
+  for (const name of commands.keys()) expect(out).toContain(`\n  ${name} `)
 })
 
 test('the overview of a group names its commands and no others', async () => {
@@ -23,7 +25,7 @@ test('the overview of a group names its commands and no others', async () => {
   expect(out).not.toContain('customer create')
 })
 
-test.each([...COMMANDS.keys()])(
+test.each([...commands.keys()])(
   'help of %s shows how it is called, its options and an example',
   async (name) => {
     const { code, out } = await forumd('help', ...name.split(' '))
@@ -70,12 +72,12 @@ test('the overview has few groups, and one line for each command', async () => {
   expect(lines.filter((line) => line.endsWith(':')).length).toBeLessThanOrEqual(5)
   expect(
     lines.filter((line) => !line.endsWith(':')).map((line) => line.trim().split(/ {2,}/)[0] ?? ''),
-  ).toEqual([...COMMANDS.keys()])
+  ).toEqual([...commands.keys()])
 })
 
 test('no line of help is longer than a terminal is wide', async () => {
   const texts = [await forumd('help'), await forumd('help', 'key')]
-  for (const name of COMMANDS.keys()) texts.push(await forumd('help', ...name.split(' ')))
+  for (const name of commands.keys()) texts.push(await forumd('help', ...name.split(' ')))
   const lines = texts.flatMap(({ out }) => out.split('\n'))
   expect(lines.filter((line) => line.length > 80)).toEqual([])
 })
@@ -144,13 +146,13 @@ test('an example that is too long for a line continues after a backslash', async
 })
 
 test('each command is registered under its own name', async () => {
-  for (const [name, load] of COMMANDS) expect((await load()).name).toBe(name)
+  for (const [name, load] of commands) expect((await load()).name).toBe(name)
 })
 
 test('every command that lists or tests something supports --json', async () => {
   const listing =
     /(^| )(list|show|test|doctor|check-config|backup|restore|redrive|apply|export|purge)$/
-  for (const { name, options } of await Promise.all([...COMMANDS.values()].map((load) => load())))
+  for (const { name, options } of await Promise.all([...commands.values()].map((load) => load())))
     if (listing.test(name)) expect([name, options['json']?.type]).toEqual([name, 'boolean'])
 })
 

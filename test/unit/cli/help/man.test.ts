@@ -3,8 +3,10 @@ import { writeFileSync } from 'node:fs'
 
 import { command } from '../../../../src/cli/command.ts'
 import { manPage } from '../../../../src/cli/help/man.ts'
-import { COMMANDS, loadAll } from '../../../../src/cli/run.ts'
+import { allCommands, loadAll } from '../../../../src/cli/run.ts'
 import { tempFolder } from '../../../support/folder.ts'
+
+const commands = await allCommands()
 
 const page = async () => manPage(await loadAll(), '1.2.3')
 
@@ -21,7 +23,7 @@ async function runTool(program: readonly string[]): Promise<string> {
 test('the manual has a section for every command, with its options and examples', async () => {
   const text = (await page()).replace(/\\-/g, '-').replaceAll(' \\e\n ', '')
 
-  for (const name of COMMANDS.keys()) expect(text).toContain(`\n.SS ${name}\n`)
+  for (const name of commands.keys()) expect(text).toContain(`\n.SS ${name}\n`)
   for (const { options, examples } of await loadAll()) {
     for (const option of Object.keys(options)) expect(text).toContain(`\n.B --${option}`)
     for (const example of examples) expect(text).toContain(`\n${example.replace(/\\/g, '\\e')}\n`)

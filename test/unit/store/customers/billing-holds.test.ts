@@ -6,7 +6,7 @@ import {
   findCustomer,
   insertCustomer,
   removeCustomer,
-  setUnlimited,
+  updateCustomer,
 } from '../../../../src/store/customers/customers.ts'
 import {
   BalanceTooLow,
@@ -108,7 +108,7 @@ test('a call ended twice is billed once', () => {
 })
 
 test('an unlimited customer is never refused and never charged, and its calls are counted', () => {
-  setUnlimited(db, 'cus_1', true)
+  updateCustomer(db, 'cus_1', { unlimited: true })
   expect(hold(db, price('h1', 99_000_000), NOW)).toBe(true)
 
   expect(settle(db, 'h1', NOW)).toBe(10_000)
@@ -295,7 +295,7 @@ test('a charge beyond the balance is not counted, and an unlimited customer pays
   expect(charged).toEqual([7_000, 4_000, 1_000, null])
   expect(sumUsage(db, 'cus_1')).toEqual({ calls: 3, cost_micros: 9_000 })
 
-  setUnlimited(db, 'cus_1', true)
+  updateCustomer(db, 'cus_1', { unlimited: true })
   expect(charge(db, price('', 3_000), NOW)).toBe(1_000)
   expect(listUsage(db, 'cus_1', 0, NOW)).toEqual([
     { hour_at: HOUR, tier: 'read', calls: 4, billed_calls: 4, cost_micros: 9_000, errors: 0 },

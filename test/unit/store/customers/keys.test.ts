@@ -9,7 +9,7 @@ import {
   insertCustomer,
   listCustomers,
   removeCustomer,
-  setPlan,
+  updateCustomer,
 } from '../../../../src/store/customers/customers.ts'
 import {
   findKey,
@@ -172,7 +172,7 @@ test('a key created while its customer is removed is not valid', () => {
 
 test('a customer moves to another plan', () => {
   using db = withKey()
-  expect(setPlan(db, 'cus_1', 'large')).toBe(true)
+  expect(updateCustomer(db, 'cus_1', { plan: 'large' })).toBe(true)
   expect(findCustomer(db, 'cus_1')?.plan).toBe('large')
-  expect(setPlan(db, 'cus_9', 'large')).toBe(false)
+  expect(updateCustomer(db, 'cus_9', { plan: 'large' })).toBe(false)
 })

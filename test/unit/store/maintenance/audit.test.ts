@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { createRing } from '../../../../src/core/base/secrets.ts'
-import { insertCustomer, setPlan } from '../../../../src/store/customers/customers.ts'
+import { insertCustomer, updateCustomer } from '../../../../src/store/customers/customers.ts'
 import { insertKey, revokeKey, touchKey } from '../../../../src/store/customers/keys.ts'
 import { insertPayment } from '../../../../src/store/customers/ledger.ts'
 import type { Db } from '../../../../src/store/db/connection.ts'
@@ -44,7 +44,7 @@ function lived(): Db {
     note: null,
     created_at: 1,
   })
-  setPlan(db, 'cus_1', 'pro')
+  updateCustomer(db, 'cus_1', { plan: 'pro' })
   insertWebhook(db, {
     id: 'wh_1',
     customer_id: 'cus_1',

@@ -1,0 +1,53 @@
+import type * as z from 'zod'
+
+import type { Naming } from '../../core/forum/naming.ts'
+import type { Clock, Random } from '../../runtime/runtime.ts'
+import type { OperatorAction } from '../../store/customers/operator-actions.ts'
+import type { Db } from '../../store/db/connection.ts'
+
+export type ActionDeps = {
+  db: Db
+  clock: Clock
+  random: Random
+  plans: () => { names: string[]; default_plan: string }
+  starting_credit_micros: number
+  words: Naming
+}
+
+/** One call of an action. */
+type Call<T> = ActionDeps & {
+  /** Values of the path and of the body. */
+  input: T
+  /** Id of the operator's key. */
+  key_id: string
+  /** Records the change with its operator, in its transaction. */
+  record(
+    what: Pick<OperatorAction, 'action' | 'subject' | 'subject_name'> & {
+      detail?: Record<string, string | number | boolean | null>
+    },
+  ): void
+  idempotency_key: string | null
+  /** True in the answer to a repeated call. */
+  replayed(): void
+}
+
+type Row = Readonly<Record<string, string | number | boolean | null>>
+
+/** An action of an operator: a route of `/operator`, and a command that requests it. */
+export type Action<T = Record<string, unknown>> = {
+  /** As typed. */
+  command: string
+  summary: string
+  route: `${'GET' | 'POST'} /${string}`
+  /** Fields that the command takes by their place; those of the path first. The others are options. */
+  operands: readonly string[]
+  /** Fields of the body, with what each means. */
+  fields?(): z.ZodRawShape
+  examples: readonly string[]
+  notes?: string
+  run(call: Call<T>): object
+  /** An answer as a person reads it: a sentence, a card or a table with a sentence for none. */
+  print(answer: object, input: T): string | Row | { rows: Row[]; none: string }
+}
+
+export const action = <T extends Record<string, unknown>>(it: Action<T>): Action => it

@@ -1,0 +1,54 @@
+import { Elysia } from 'elysia'
+
+import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../../core/limits/idempotency.ts'
+import type { Operators } from '../http/auth.ts'
+import { bodySchema } from '../http/fields.ts'
+import type { Action, ActionDeps } from './action.ts'
+import type { RecordAction } from './actions.ts'
+import { list, show } from './actions/customer-reads.ts'
+import { rename } from './actions/customer-rename.ts'
+import { addCredit, create, remove, setPlan } from './actions/customers.ts'
+
+/** The actions of operators, in the order of the overview of commands. Each is a route and a command. */
+export const ACTIONS: readonly Action[] = [create, list, show, setPlan, rename, remove, addCredit]
+
+export function operatorActions(
+  deps: ActionDeps,
+  record: RecordAction,
+  operatorOf: Operators['of'],
+) {
+  const app = new Elysia({ name: 'operator actions', prefix: '/operator', detail: { hide: true } })
+  for (const { route, fields = () => ({}), run } of ACTIONS) {
+    const [method = '', path = ''] = route.split(' ')
+    const handle = ({ params, body, request, set }: Arrival) =>
+      run({
+        ...deps,
+        input: { ...Object(body), ...params },
+        key_id: operatorOf(request).key.id,
+        record: (what) => record(request, what),
+        idempotency_key: readIdempotencyKey(request.headers.get(IDEMPOTENCY_HEADER)),
+        replayed: () => void (set.headers['idempotent-replayed'] = 'true'),
+      })
+    if (method === 'GET') app.get(path, handle)
+    else if (Object.keys(fields()).length === 0) app.post(path, handle)
+    else app.post(path, handle, { body: bodySchema(fields) })
+  }
+  return app
+}
+
+/** Actions on a customer that the dashboard shows by their fields alone; the others have dialogs of their own. */
+export const customerForms = () =>
+  ACTIONS.flatMap(({ command, summary, route, operands }) => {
+    const [, path = ''] = /^POST (\/customers\/:customer\/.*)$/.exec(route) ?? []
+    if (path === '' || OWN_DIALOGS.includes(command)) return []
+    const fields = operands.filter((it) => it !== 'customer')
+    return [{ name: command.replace('customer ', ''), summary, path, fields }]
+  })
+const OWN_DIALOGS = ['customer set-plan', 'credit add']
+
+type Arrival = {
+  params: object
+  body: unknown
+  request: Request
+  set: { headers: Record<string, unknown> }
+}

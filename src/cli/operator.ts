@@ -1,0 +1,120 @@
+/** Commands that request the operator API: beside a running daemon over its address, else in this process. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import type { Action } from '../api/operator/action.ts'
+import {
+  type Command,
+  type CommandContext,
+  CommandRefusal,
+  EXIT,
+  JSON_OPTION,
+  type Option,
+  UsageError,
+} from './command.ts'
+import { openConfig } from './configuration.ts'
+import { card, table } from './output.ts'
+
+/** The actions of operators as commands, by name. Loaded where no other command is meant: they load the store. */
+export async function operatorCommands(): Promise<Map<string, () => Promise<Command>>> {
+  const { ACTIONS } = await import('../api/operator/commands.ts')
+  return new Map(ACTIONS.map((it) => [it.command, () => Promise.resolve(commandOf(it))]))
+}
+
+function commandOf(action: Action): Command {
+  const { command: name, summary, operands, fields, examples, notes, print } = action
+  const options = Object.entries(fields?.() ?? {}).flatMap(([field, schema]) => {
+    if (operands.includes(field)) return []
+    const help = 'description' in schema ? String(schema.description) : field
+    return [[field, { type: 'string', value: field.toUpperCase(), help } satisfies Option] as const]
+  })
+  return {
+    name,
+    summary,
+    operands: operands.map((it) => it.toUpperCase()),
+    options: { ...Object.fromEntries(options), json: JSON_OPTION },
+    examples,
+    ...(notes !== undefined && { notes }),
+    async run({ values, operands: given, ...context }) {
+      const named = operands.map((field, at) => [field, given[at] ?? ''] as const)
+      const chosen = Object.entries(values).filter(([field]) =>
+        options.some(([option]) => option === field),
+      )
+      const input = Object.fromEntries([...named, ...chosen])
+      const answer = await requestAction(context, action, input)
+      context.stdout.write(
+        'json' in values && values.json === true
+          ? `${JSON.stringify(answer)}\n`
+          : shown(print(answer, input)),
+      )
+      return EXIT.done
+    },
+  }
+}
+
+function shown(text: ReturnType<Action['print']>): string {
+  if (typeof text === 'string') return `${text}\n`
+  return isTable(text) ? table(text.rows, text.none) : card(text)
+}
+
+const isTable = (
+  it: Exclude<ReturnType<Action['print']>, string>,
+): it is Extract<ReturnType<Action['print']>, { rows: object[] }> => Array.isArray(it['rows'])
+
+/** @throws {UsageError | CommandRefusal} with the message of the API */
+async function requestAction(
+  context: CommandContext,
+  { route }: Pick<Action, 'route'>,
+  input: Readonly<Record<string, unknown>>,
+): Promise<object> {
+  const [method = '', pattern = ''] = route.split(' ')
+  const in_path = new Set<string>()
+  const path = pattern.replace(/:(\w+)/g, (_, field: string) => {
+    in_path.add(field)
+    return encodeURIComponent(String(input[field]))
+  })
+  const body = Object.fromEntries(
+    Object.entries(input).filter(([field, value]) => !in_path.has(field) && value !== undefined),
+  )
+  const idempotency_key = crypto.randomUUID()
+  const init = (key: string | null) => ({
+    method,
+    headers: {
+      ...(key !== null && { authorization: `Bearer ${key}` }),
+      'content-type': 'application/json',
+      'idempotency-key': idempotency_key,
+    },
+    ...(method === 'POST' && { body: JSON.stringify(body) }),
+  })
+  const { config, storage } = openConfig(context)
+  const runtime = await context.factories.createRuntime(config.log, context.stdout)
+  const daemon = daemonOf(config.storage.dir)
+  const beside =
+    daemon &&
+    (await runtime.fetch(`${daemon.url}/operator${path}`, init(daemon.key)).catch(() => null))
+  if (beside !== null && beside.status !== 401) return readAnswer(beside)
+  const request = new Request(`http://localhost/operator${path}`, init(daemon?.key ?? null))
+  const quiet = { ...runtime, log: () => {} }
+  return readAnswer(await context.factories.answer(config, quiet, storage, request))
+}
+
+async function readAnswer(answer: Response): Promise<object> {
+  const body: unknown = await answer.json().catch(() => null)
+  if (answer.ok) return Object(body)
+  const { message, error } = Object(body)
+  const sentence = String(message ?? error ?? `the daemon answers ${answer.status}`)
+  throw answer.status === 400 ? new UsageError(sentence) : new CommandRefusal(sentence)
+}
+
+/** Address and key of the daemon of a data folder; null if none runs. */
+function daemonOf(dir: string): { url: string; key: string } | null {
+  try {
+    const read = (name: string) => readFileSync(join(dir, name), 'utf8').trim()
+    const url = read('forumd.address')
+      .replace('//0.0.0.0:', '//127.0.0.1:')
+      .replace('//[::]:', '//[::1]:')
+    return { url, key: read('command.key') }
+  } catch {
+    return null
+  }
+}

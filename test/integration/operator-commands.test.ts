@@ -1,0 +1,69 @@
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { ACTIONS } from '../../src/api/operator/commands.ts'
+import { run } from '../../src/cli/run.ts'
+import { surroundings } from '../unit/cli/environment.ts'
+import { operatorKey, startOperated } from './operator-fixture.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'commands-'))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const config = join(dir, 'forumd.toml')
+await Bun.write(
+  config,
+  `[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "https://www.forum.example"\nsession_cookie = "s"\n[storage]\ndir = "${dir}/data"\n[billing]\nenabled = true\n[plans.entry]\n`,
+)
+
+async function forumd(...args: string[]) {
+  const { around, said } = surroundings()
+  const code = await run([...args, '--config', config], around)
+  return { code, ...said }
+}
+
+/** An empty text is wrong for every field; a customer of this name does not exist. */
+const wrongInputs = ACTIONS.flatMap(({ command, operands }) =>
+  operands.map((wrong) => ({
+    command,
+    wrong,
+    input: Object.fromEntries(
+      operands.map((it) => {
+        if (it === wrong) return [it, it === 'customer' ? 'nobody' : ' ']
+        return [it, it === 'usd' ? '5' : it === 'plan' ? 'entry' : 'ann']
+      }),
+    ),
+  })),
+)
+
+test('a command and the API answer wrong input with the same message', async () => {
+  await using daemon = await startOperated()
+  const key = operatorKey(daemon)
+  expect((await forumd('customer', 'create', 'ann')).code).toBe(0)
+  const body = JSON.stringify({ name: 'ann' })
+  await daemon.call('/operator/customers', { method: 'POST', body }, key)
+  const answers: [string, string, string][] = []
+  for (const { command, wrong, input } of wrongInputs) {
+    const { route, operands } = ACTIONS.find((it) => it.command === command)!
+    const [method = '', pattern = ''] = route.split(' ')
+    const { customer = '', ...fields } = input
+    const path = pattern.replace(':customer', customer)
+    const { body: answer } = await daemon.call(
+      `/operator${path}`,
+      {
+        method,
+        headers: { 'idempotency-key': `${command} ${wrong}` },
+        ...(method === 'POST' && { body: JSON.stringify(fields) }),
+      },
+      key,
+    )
+    const given = operands.map((it) => input[it] ?? '')
+    const { code, err } = await forumd(...command.split(' '), ...given)
+    expect([command, wrong, code > 0]).toEqual([command, wrong, true])
+    answers.push([command, err.replace('forumd: ', '').trim(), answer.message ?? answer.error])
+  }
+
+  for (const [command, typed, answered] of answers)
+    expect([command, typed]).toEqual([command, answered])
+  expect(answers.length).toBeGreaterThan(8)
+})
