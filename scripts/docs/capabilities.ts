@@ -31,11 +31,11 @@ function capabilityTable(): string {
   )
   const [home] = listSources(config, { isDown: () => false }, new Map())
   const sources = furtherOf(config).map((it) => {
-    const { capabilities, stream } = sourceOf(it, config, egress)
+    const { capabilities, watch } = sourceOf(it, config, egress)
     return {
       name: `\`${it.kind}\``,
-      capabilities: [...capabilities, ...(stream === null ? [] : ['monitor'])],
-      proof: stream?.proof ?? null,
+      capabilities: [...capabilities, ...(watch === null ? [] : ['monitor'])],
+      proof: watch?.proof ?? null,
     }
   })
   const columns = [

@@ -5,12 +5,12 @@ import { joinPlaces } from '../core/polling/batching.ts'
 import type { FeedKind } from '../core/polling/feed.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { type CacheResult, createShare } from './cache.ts'
-import type { StreamSources } from './streams.ts'
 import type { Watch } from './watch.ts'
+import type { Watches } from './watches.ts'
 
 export type Listed = 'posts' | 'comments'
 
-/** Feeds that one request lists together. `of`: the items that are listed of a stream. */
+/** Feeds that one request lists together. `of`: the items that are listed of a source that is read by ids. */
 export type PreviewBatch = { kind: FeedKind; places: readonly string[]; of?: Listed }
 
 /** Reads the present items for a filter preview: not a check, and nothing is stored. */
@@ -30,12 +30,12 @@ const KEEP_MS = 30_000
 
 export function createPreviewSource({
   watch,
-  streams,
+  watches,
   clock,
   budget,
 }: {
   watch: Pick<Watch, 'page' | 'refetch'>
-  streams: StreamSources
+  watches: Watches
   clock: Clock
   /** Counts the cached pages. */
   budget?: ByteBudget | undefined
@@ -49,7 +49,7 @@ export function createPreviewSource({
       const place = joinPlaces(kind, places)
       if (kind !== 'all')
         return watch.page({ kind, place }, { limit: PAGE_ROWS, after: null }, never)
-      return streams.get(place)?.newest(of, never) ?? fail({ kind: 'not_found', reason: 'absent' })
+      return watches.get(place)?.newest(of, never) ?? fail({ kind: 'not_found', reason: 'absent' })
     },
   )
 
@@ -67,7 +67,7 @@ export function createPreviewSource({
     async item(key) {
       const { source, name: fullname } = ofItemKey(key)
       if (source !== HOME) {
-        const found = await streams.get(source)?.refetch([fullname])
+        const found = await watches.get(source)?.refetch([fullname])
         if (found?.fault) return fail(found.fault)
         return ok(found?.found[0] ?? null)
       }
@@ -81,7 +81,7 @@ export function createPreviewSource({
 
 /**
  * The feeds of a filter in at most `most` requests, each kind apart, evenly distributed. `listed`: the items that the
- * filter takes, one request each for a stream.
+ * filter takes, one request each for a source that is read by ids.
  */
 export function previewBatches(
   places: readonly { kind: FeedKind; place: string }[],

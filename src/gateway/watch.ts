@@ -16,7 +16,7 @@ export type Watch = {
    * profile that the lists of their places do not show. Ends early when `signal` aborts.
    */
   page(
-    stream: { kind: FeedKind; place: string },
+    watch: { kind: FeedKind; place: string },
     paging: { limit: number; after: string | null },
     signal: AbortSignal,
   ): Promise<Outcome<FeedPage>>
@@ -166,7 +166,7 @@ export function createWatch({
       }
       case 'thread':
         return withIdentity((call) => threadPage(platform, place, call), signal)
-      // A stream has no pages: `streams.ts` reads it.
+      // It has no pages: `watches.ts` reads it.
       case 'all':
         return fail({ kind: 'unsupported', capability: 'page' })
     }

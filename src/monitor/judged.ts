@@ -1,5 +1,5 @@
-import { coverageContext, type StreamSources } from '../gateway/streams.ts'
 import type { Watch } from '../gateway/watch.ts'
+import { coverageContext, type Watches } from '../gateway/watches.ts'
 import type { PatternJudge } from '../patterns/judge.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 import type { Db } from '../store/db/connection.ts'
@@ -20,7 +20,7 @@ export type JudgedDeps = {
   signal: AbortSignal
   patterns?: PatternJudge
   watch: Pick<Watch, 'clock_earliest_ms'>
-  streams: StreamSources
+  watches: Watches
 }
 
 /**
@@ -44,7 +44,7 @@ export async function prewarmFilters(
  * when the daemon stops.
  */
 export async function recordJudged<T>(
-  { db, clock, log, patterns, signal, watch, streams }: JudgedDeps,
+  { db, clock, log, patterns, signal, watch, watches }: JudgedDeps,
   feed_ids: readonly number[],
   record: () => T,
   slot?: PollSlot,
@@ -62,7 +62,7 @@ export async function recordJudged<T>(
     const owner = (monitor_id: string) => owners.get(monitor_id) ?? monitor_id
     const too_slow = await patterns.judge(needs, { owner, kind: 'check' })
     if (signal.aborted) return null
-    const coverage = coverageContext(watch, streams)
+    const coverage = coverageContext(watch, watches)
     const pause = { reason: 'filter_too_slow', now: clock.now() } as const
     for (const { subjects, spent_ms } of too_slow)
       for (const monitor of subjects)

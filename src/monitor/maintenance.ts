@@ -186,8 +186,8 @@ export function createStallWatch({
     // A clock jump or a suspended machine is no stall.
     if (jumped() !== 0) up_since = now
     const stalled = listStalled(db, { now, up_since })
-    for (const stream of stalled)
-      if (!reported.includes(stream)) log('warn', 'feed.stalled', { feed: stream })
+    for (const watch of stalled)
+      if (!reported.includes(watch)) log('warn', 'feed.stalled', { feed: watch })
     reported = stalled
   }
 }

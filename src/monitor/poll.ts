@@ -20,8 +20,8 @@ import {
 } from '../core/polling/position.ts'
 import { type NearPass, nextNear, nextPass } from '../core/polling/reread.ts'
 import type { Advance, Feed, PollJob, Skipped, Step, Unwritten } from '../core/polling/step.ts'
-import type { StreamSource, StreamSources } from '../gateway/streams.ts'
 import type { Watch } from '../gateway/watch.ts'
+import type { SourceWatch, Watches } from '../gateway/watches.ts'
 import type { AccessEnds } from '../runtime/access-ends.ts'
 import { createOutages } from '../runtime/outages.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
@@ -61,7 +61,7 @@ export type MonitoringDeps = RecordDeps & {
   /** Learns of ways in that end. */
   ends?: AccessEnds
   schedule: Schedule
-  streams: StreamSources
+  watches: Watches
   /** Seconds between two audits of a feed; 0 or absent: by its cadence. */
   audit_interval_s?: number
   /** Requests a minute that the platform allows for polls; absent: no limit is known. */
@@ -86,31 +86,31 @@ export function createPollRunner(
   deps: MonitoringDeps,
   planner: Planner,
 ): (job: PollJob, slot: PollSlot) => Promise<void> {
-  const { db, clock, log, signal, watch, streams } = deps
+  const { db, clock, log, signal, watch: home, watches } = deps
   const unwritten = new Map<number, Unwritten>()
   const outages = createOutages(clock)
   const near = new Map<number, NearPass>()
   const intake = createIntake(clock, deps.source_bytes_per_day ?? (() => Infinity))
   const ask: Ask = {
-    page: (feed, paging) => watch.page(feed, paging, signal),
-    place: watch.subforum,
-    present: watch.present,
-    refetch: watch.refetch,
+    page: (feed, paging) => home.page(feed, paging, signal),
+    place: home.subforum,
+    present: home.present,
+    refetch: home.refetch,
     known: (feed_ids, ids) => findPolled(db, feed_ids, ids),
     reload: (feed_id, batch) => reloadExtra(db, feed_id, batch),
     now: clock.now,
-    ahead_ms: watch.clock_offset_ms,
-    earliest_ms: watch.clock_earliest_ms,
-    copy_ms: () => watch.copy_ms?.() ?? 0,
+    ahead_ms: home.clock_offset_ms,
+    earliest_ms: home.clock_earliest_ms,
+    copy_ms: () => home.copy_ms?.() ?? 0,
     signal,
   }
 
-  const contextOf = (feed: Feed, stream: StreamSource | undefined, started_at: number) => ({
+  const contextOf = (feed: Feed, watch: SourceWatch | undefined, started_at: number) => ({
     feed,
     started_at,
     ended_at: clock.now(),
-    ahead_ms: stream?.ahead_ms() ?? 0,
-    behind_ms: stream?.behind_ms() ?? 0,
+    ahead_ms: watch?.ahead_ms() ?? 0,
+    behind_ms: watch?.behind_ms() ?? 0,
   })
 
   const callOf = ({ id, interval_s }: Feed) => ({
@@ -121,16 +121,16 @@ export function createPollRunner(
 
   const stepOf = (
     feed: Feed,
-    stream: StreamSource,
+    watch: SourceWatch,
     read: IdStep,
     { started_at, is_rest }: { started_at: number; is_rest: boolean },
   ): Step =>
     stepByIds(
-      { ...read, verified_until: stream.ours(read.verified_until) },
+      { ...read, verified_until: watch.ours(read.verified_until) },
       {
-        ...contextOf(feed, stream, started_at),
-        proof: stream.proof,
-        relisted_ms: stream.relisted_ms,
+        ...contextOf(feed, watch, started_at),
+        proof: watch.proof,
+        relisted_ms: watch.relisted_ms,
         is_rest,
       },
     )
@@ -229,15 +229,15 @@ export function createPollRunner(
   /** Reads what came to a source since the last step. */
   async function readStep(feed: Feed): Promise<Advance | Skipped> {
     const started_at = clock.now()
-    const stream = streams.get(feed.source)
+    const watch = watches.get(feed.source)
     const failed = (fault: string, retry_after_s = 0): Advance =>
-      one(failedStep(contextOf(feed, stream, started_at), { fault, retry_after_s }))
-    if (stream === undefined) return failed('not_configured')
+      one(failedStep(contextOf(feed, watch, started_at), { fault, retry_after_s }))
+    if (watch === undefined) return failed('not_configured')
     const wait_s = intake.wait_s(feed.source)
     if (wait_s > 0) return failed('over_disk_budget', boundedWait(wait_s) ?? 0)
-    const read = await stream.step(positionOf(feed)?.state ?? null, callOf(feed))
+    const read = await watch.step(positionOf(feed)?.state ?? null, callOf(feed))
     if (signal.aborted) return { why: 'stopping', wait_s: 0 }
-    if (read.ok) return one(stepOf(feed, stream, read.value, { started_at, is_rest: false }))
+    if (read.ok) return one(stepOf(feed, watch, read.value, { started_at, is_rest: false }))
     const { fault } = read
     const retry_s = waitOf(fault)
     // Requests of callers were first: the step is late, and nothing failed.
@@ -248,19 +248,19 @@ export function createPollRunner(
 
   /** Reads what a step has left for later, and then ids again, for as long as the next step is not due. */
   async function readRest(feed: Feed, began: number): Promise<void> {
-    const stream = streams.get(feed.source)
-    if (stream === undefined) return
+    const watch = watches.get(feed.source)
+    if (watch === undefined) return
     let at = feed
     const due = began + feed.interval_s * 1000
     for (let n = 0; n < SETTLES_MAX && !signal.aborted; n++) {
-      const step = await settleNext(at, stream)
+      const step = await settleNext(at, watch)
       if (step === null) break
       at = afterStep(step)
       if (clock.mono() >= due) break
     }
     const until = clock.mono() + REREADS_SHARE * feed.interval_s * 1000
-    for (let n = 0; n < REREADS_MAX && stream.reread_requests() > 0 && !signal.aborted; n++) {
-      const step = await rereadNext(at, stream)
+    for (let n = 0; n < REREADS_MAX && watch.reread_requests() > 0 && !signal.aborted; n++) {
+      const step = await rereadNext(at, watch)
       if (step === null) break
       at = afterStep(step)
       if (clock.mono() > until) break
@@ -268,19 +268,19 @@ export function createPollRunner(
   }
 
   /** Reads and records what steps have left for later; null: nothing, or no request for it. */
-  async function settleNext(feed: Feed, stream: StreamSource): Promise<Step | null> {
+  async function settleNext(feed: Feed, watch: SourceWatch): Promise<Step | null> {
     const started_at = clock.now()
     const state = positionOf(feed)?.state
-    if (state === undefined || stream.settle === undefined || intake.wait_s(feed.source) > 0)
+    if (state === undefined || watch.settle === undefined || intake.wait_s(feed.source) > 0)
       return null
-    const read = await stream.settle(state, callOf(feed))
+    const read = await watch.settle(state, callOf(feed))
     if (signal.aborted) return null
     if (!read.ok) {
       log('debug', 'settle.failed', { feed: feed.key, fault: faultText(read.fault) })
       return null
     }
     if (read.value === null) return null
-    const step = stepOf(feed, stream, read.value, { started_at, is_rest: true })
+    const step = stepOf(feed, watch, read.value, { started_at, is_rest: true })
     const recorded = await commit(one(step))
     if (recorded === null) return null
     intake.add(feed.source, recorded.bytes)
@@ -289,14 +289,14 @@ export function createPollRunner(
   }
 
   /** Requests ids again that had no item, that were passed, or under which items may be listed late; null: none. */
-  async function rereadNext(feed: Feed, stream: StreamSource): Promise<Step | null> {
+  async function rereadNext(feed: Feed, watch: SourceWatch): Promise<Step | null> {
     if (intake.wait_s(feed.source) > 0) return null
     const pass = near.get(feed.id) ?? { rest: null, at: -Infinity, is_next: true }
     near.set(feed.id, pass)
-    const task = nextReread(db, feed, { relisted_ms: stream.relisted_ms, pass }, clock.now())
+    const task = nextReread(db, feed, { relisted_ms: watch.relisted_ms, pass }, clock.now())
     if (task === null) return null
     const started_at = clock.now()
-    const read = await stream.reread(task.ids, callOf(feed))
+    const read = await watch.reread(task.ids, callOf(feed))
     if (signal.aborted) return null
     if (!read.ok) {
       const { gap } = task
@@ -306,7 +306,7 @@ export function createPollRunner(
     }
     const { value } = read
     if (task.gap === null && task.pass === null) pass.rest = value.behind
-    const step = stepOfReread(task, value, contextOf(feed, stream, started_at))
+    const step = stepOfReread(task, value, contextOf(feed, watch, started_at))
     const recorded = await commit(one(step))
     if (recorded === null) return null
     intake.add(feed.source, recorded.bytes)

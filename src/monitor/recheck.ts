@@ -1,8 +1,8 @@
 import { countsOf, meetsThresholds } from '../core/filter/spec.ts'
 import { HOME, type Item, itemKey, ofItemKey } from '../core/forum/items.ts'
 import { isAhead } from '../core/limits/plan.ts'
-import type { StreamSources } from '../gateway/streams.ts'
 import type { Watch } from '../gateway/watch.ts'
+import type { Watches } from '../gateway/watches.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { type Db, transact } from '../store/db/connection.ts'
 import {
@@ -22,7 +22,7 @@ import type { Hit } from './match.ts'
 
 export type RecheckDeps = DeliverDeps & {
   watch: Watch
-  streams: StreamSources
+  watches: Watches
   clock: Clock
   signal: AbortSignal
 }
@@ -61,17 +61,17 @@ export async function recheckCandidates(deps: RecheckDeps): Promise<Found> {
 
 /** Reads items by their keys, each from its source. `tried`: the keys that were requested. */
 async function refetch(
-  { watch, streams, signal }: RecheckDeps,
+  { watch, watches, signal }: RecheckDeps,
   keys: readonly string[],
 ): Promise<{ tried: ReadonlySet<string>; found: Item[] }> {
   const by_source = Map.groupBy(keys.map(ofItemKey), ({ source }) => source)
   const parts = await Promise.all(
     [...by_source].map(async ([source, mine]) => {
       const names = mine.map(({ name }) => name)
-      const stream = source === HOME ? undefined : streams.get(source)
-      if (stream !== undefined) return { source, ...(await stream.refetch(names, signal)) }
-      if (source !== HOME) return { source, tried: names, found: [] }
-      return { source: undefined, tried: names, found: await refetchHome(watch, names, signal) }
+      if (source === HOME)
+        return { source: undefined, tried: names, found: await refetchHome(watch, names, signal) }
+      const read = await watches.get(source)?.refetch(names, signal)
+      return { source, ...(read ?? { tried: names, found: [] }) }
     }),
   )
   return {

@@ -3,7 +3,7 @@ import { Cron } from 'croner'
 import { beginningAt } from '../core/limits/plan.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
 import { FULL_PAGE, planBatches } from '../core/polling/batching.ts'
-import { coverageContext } from '../gateway/streams.ts'
+import { coverageContext } from '../gateway/watches.ts'
 import { createJumpWatch } from '../runtime/runtime.ts'
 import { type Db, transact } from '../store/db/connection.ts'
 import { clampBundles, nextCloseAt, rebaseBundles } from '../store/monitoring/bundles.ts'
@@ -136,8 +136,8 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     const active_since = beginningAt(now, deps.watch.clock_earliest_ms())
     const has_home = deps.words.home !== null
     verifier?.clamp()
-    const coverage = coverageContext(deps.watch, deps.streams)
-    attachConfigured(db, [...deps.streams.keys()], { active_since, now, has_home }, coverage)
+    const coverage = coverageContext(deps.watch, deps.watches)
+    attachConfigured(db, [...deps.watches.keys()], { active_since, now, has_home }, coverage)
     wakeUp(db, now)
   })
 
@@ -181,7 +181,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
         limit: POLLS_MAX - active_polls,
         in_progress: busy,
         may_audit: planner.mayAudit(clock.mono()),
-        intervalMaxOf: (source) => deps.streams.get(source)?.interval_max_s ?? Infinity,
+        intervalMaxOf: (source) => deps.watches.get(source)?.interval_max_s ?? Infinity,
       }),
     )
     for (const job of claimed) {

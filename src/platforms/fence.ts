@@ -7,7 +7,7 @@ import type { ItemState, Node } from '../core/forum/items.ts'
 import type { Acted } from '../core/forum/native-refusals.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 import type { Platform } from './port.ts'
-import type { ItemStream, LeftOut, Reread, Source, StreamStep } from './source.ts'
+import type { IdWatch, LeftOut, Reread, Source, WatchStep } from './source.ts'
 import { identityOf, wrongField } from './values.ts'
 
 /** Counts rows that are left out. `row`: names it, so that it counts once, however often it is listed. */
@@ -174,11 +174,11 @@ export function createFence({ clock, log, left_out, commentOf, name }: FenceOpti
 
 type Fence = ReturnType<typeof createFence>
 
-const fencedStream = (stream: ItemStream, { read }: Fence): ItemStream => ({
-  ...stream,
-  advance: read<Parameters<ItemStream['advance']>, StreamStep>(stream.advance),
-  ...(stream.settle && { settle: read(stream.settle) }),
-  reread: read<Parameters<ItemStream['reread']>, Reread>(stream.reread),
+const fencedWatch = (watch: IdWatch, { read }: Fence): IdWatch => ({
+  ...watch,
+  advance: read<Parameters<IdWatch['advance']>, WatchStep>(watch.advance),
+  ...(watch.settle && { settle: read(watch.settle) }),
+  reread: read<Parameters<IdWatch['reread']>, Reread>(watch.reread),
 })
 
 /** The reads of a port within a fence. */
@@ -191,12 +191,12 @@ export function fencedReads<Port extends object>(port: Port, { read }: Pick<Fenc
 /** A source whose readers and acts are within the fence. */
 export function fenced(source: Source, options: Omit<FenceOptions, 'commentOf'>): Source {
   const fence = createFence({ ...options, commentOf: source.commentOf })
-  const { acts, stream, states, newestPosts } = source
+  const { acts, watch, states, newestPosts } = source
   const { login, numbered, comment, vote, message } = acts
   return {
     ...source,
     reads: fencedReads(source.reads, fence),
-    stream: stream && fencedStream(stream, fence),
+    watch: watch && fencedWatch(watch, fence),
     ...(states && { states: fence.read(states) }),
     ...(newestPosts && { newestPosts: fence.read(newestPosts) }),
     acts: {

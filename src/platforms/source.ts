@@ -121,10 +121,10 @@ export type PartialReason =
 /** Range of ids, both inclusive. */
 export type IdRange = { from_id: number; to_id: number }
 
-/** Position of a stream, as JSON text that only its adapter reads. */
-type StreamState = string
+/** Position of a watch, as JSON text that only its adapter reads. */
+type WatchState = string
 
-export type StreamStep = {
+export type WatchStep = {
   /** New items and current texts of edited ones, oldest first. */
   items: Item[]
   /** Fullnames of those with an id above the highest known one of the state; absent: their times decide what is new. */
@@ -133,7 +133,7 @@ export type StreamStep = {
   published?: readonly string[]
   /** Fullnames of known items that were deleted or removed. */
   gone: string[]
-  state: StreamState
+  state: WatchState
   /** The first id after the start and the highest proven one; null before anything was proven. */
   proven: IdRange | null
   /** Ids that exist and were not read yet, because the step's requests were used up: the next step reads them. */
@@ -150,7 +150,7 @@ export type StreamStep = {
    */
   verified_until: number
   partial: PartialReason | null
-  /** Ids went back, as after a restore of the source: the stream begins again at the present end. */
+  /** Ids went back, as after a restore of the source: the watch begins again at the present end. */
   went_back?: true
   /** A list has no entry of the one before: what came between was not seen. Epoch ms, null: not known. */
   overran?: { from_at: number | null; until_at: number | null }
@@ -162,7 +162,7 @@ export type StreamStep = {
   requests: number
 }
 
-export type StreamCall = {
+export type WatchCall = {
   /** At most this many requests. */
   requests: number
   /** Places that monitors name. Absent: none. */
@@ -184,7 +184,7 @@ export const hasReadEnough = ({ allowance }: Pick<HttpCall, 'allowance'>): boole
   allowance !== undefined && allowance.left <= 0
 
 /** The bounds of a request that a poll sends. */
-export const pollCall = ({ deadline_at, signal, share, allowance }: StreamCall) =>
+export const pollCall = ({ deadline_at, signal, share, allowance }: WatchCall) =>
   ({ deadline_at, signal, share, allowance, use: 'poll' }) as const
 
 export type Reread = {
@@ -203,7 +203,7 @@ export type Reread = {
  * All items of a source in the order of their ids. A step starts where the state ends; null: at the
  * present end, which proves nothing of the past.
  */
-export type ItemStream = {
+export type IdWatch = {
   proof: Exclude<ProofKind, 'time_listing'>
   /**
    * So long, in ms, an item may be listed again under an old id without a word of the source: `reread` of the ids of this
@@ -217,14 +217,14 @@ export type ItemStream = {
    * announced. Absent: as often as they ask.
    */
   interval_max_s?: number
-  advance(state: StreamState | null, call: StreamCall): Promise<Outcome<StreamStep>>
+  advance(state: WatchState | null, call: WatchCall): Promise<Outcome<WatchStep>>
   /**
    * Goes on where a step ended, once its items are recorded: requests by id that would delay them. Called until it has
    * sent no request. Absent: steps leave nothing.
    */
-  settle?(state: StreamState, call: StreamCall): Promise<Outcome<StreamStep>>
+  settle?(state: WatchState, call: WatchCall): Promise<Outcome<WatchStep>>
   /** Reads a range again, whose ids are those of a step's report; the state does not move. */
-  reread(range: IdRange, call: StreamCall): Promise<Outcome<Reread>>
+  reread(range: IdRange, call: WatchCall): Promise<Outcome<Reread>>
 }
 
 /** An address of several that a source reads, with its name as a place. A user or a query may be secret. */
@@ -265,7 +265,7 @@ export type Source = {
   url: string
   capabilities: ReadonlySet<Capability>
   reads: ReadPort
-  stream: ItemStream | null
+  watch: IdWatch | null
   /** True: names of places and users have the form of those of `home`. Default: false. */
   has_names_of_home?: true
   /** The newest posts with fewer requests than `posts` takes; absent: that is one request. */
@@ -281,7 +281,7 @@ export type Source = {
   spell?(place: string): string
   /** Names of places as a reader would write them, for forms and messages. */
   place_examples: readonly string[]
-  /** Why the stream proves nothing of one place, as for a copy of another server's; null: it does. */
+  /** Why the watch proves nothing of one place, as for a copy of another server's; null: it does. */
   partialFor?(place: string): PartialReason | null
   /** Post, or comment under it, that a link to the source leads to; null if it is none. */
   targetOf(url: URL): PermalinkTarget | null
@@ -294,7 +294,7 @@ export type Source = {
   /** True while the source cannot be reached. */
   isDown(): boolean
   /** Requests the source's description once. */
-  probe(call: StreamCall): Promise<Outcome<SourceProbe>>
+  probe(call: WatchCall): Promise<Outcome<SourceProbe>>
 }
 
 /** Item of a link to a source: an address, or a path as its items have it. Null: it is none of the source. */

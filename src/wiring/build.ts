@@ -18,8 +18,8 @@ import { effectiveCadence, type Plan } from '../core/limits/plan.ts'
 import { createSender } from '../delivery/sender.ts'
 import { createTester } from '../delivery/test-delivery.ts'
 import { createReads } from '../gateway/reads.ts'
-import { coverageContext } from '../gateway/streams.ts'
 import { createWatch } from '../gateway/watch.ts'
+import { coverageContext } from '../gateway/watches.ts'
 import { createAlarms } from '../monitor/maintenance.ts'
 import { createFilters } from '../monitor/match.ts'
 import { createProjector } from '../monitor/projections.ts'
@@ -45,7 +45,7 @@ import { createPlatform, createWriteActions, hostsOf, longestAtPlatform } from '
 import { createRelevance } from './relevance.ts'
 import { createRoutes } from './routes.ts'
 import { endingSoon, sourceEnds } from './source-ends.ts'
-import { connectSources, hostPaceStore, streamsOf } from './sources.ts'
+import { connectSources, hostPaceStore, watchesOf } from './sources.ts'
 
 /**
  * Stands for a plan that was removed from the configuration: no new monitors, and the slowest cadence for existing
@@ -159,7 +159,7 @@ export function assemble({
     on_row: (source) => metrics.count('source_rows_left_out_total', { source }),
     paceOf: (host) => hostPaceStore({ db, log }, host),
   })
-  const streams = streamsOf(sources)
+  const watches = watchesOf(sources)
   const usable = () =>
     home === null
       ? [...sources.values()].some(({ source }) => !source.isDown())
@@ -262,7 +262,7 @@ export function assemble({
       present: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.present(...one)),
       refetch: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.refetch(...one)),
     },
-    streams,
+    watches,
     ends,
     clock,
     log,
@@ -329,7 +329,7 @@ export function assemble({
       archive,
       gateway,
       sources,
-      streams,
+      watches,
       write_actions,
       links,
       public_url,
@@ -403,7 +403,7 @@ export function assemble({
       archive_days: keep === 'nothing' ? 0 : config.archive.days,
       feedback_days: () => config.limits.feedback_days,
       ends: source_ends,
-      coverage: () => coverageContext(watch, streams),
+      coverage: () => coverageContext(watch, watches),
     },
     {
       monitoring,
@@ -414,7 +414,7 @@ export function assemble({
         log,
         clock_offset_ms: watch.clock_offset_ms,
         isDegraded: (monitor) =>
-          coverageOf({ db, log, watch, streams }, monitor, clock.now()).coverage.status ===
+          coverageOf({ db, log, watch, watches }, monitor, clock.now()).coverage.status ===
           'degraded',
         on_pending: nudgeSender,
       }),

@@ -48,8 +48,8 @@ import type { ModelReport } from '../core/relevance/judgement.ts'
 import type { LoginSuccess, SignInRequest } from '../gateway/login.ts'
 import type { Reads } from '../gateway/reads.ts'
 import { createPreviewSource } from '../gateway/sampling.ts'
-import type { StreamSources } from '../gateway/streams.ts'
 import { createWatch } from '../gateway/watch.ts'
+import type { Watches } from '../gateway/watches.ts'
 import { type AccountWrites, createSourceSignIn, createSourceWrites } from '../gateway/writes.ts'
 import { createCheck, createProxyGuard, type Guard } from '../net/guard.ts'
 import type { PatternJudge } from '../patterns/judge.ts'
@@ -178,7 +178,7 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' |
     archive: Archive
     gateway: Reads
     sources: ReadonlyMap<string, ReadySource>
-    streams: StreamSources
+    watches: Watches
     write_actions: WriteActions
     links: Links
     public_url: () => string
@@ -227,25 +227,25 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     patterns: parts.patterns,
     sampling: createPreviewSource({
       watch: lookup,
-      streams: parts.streams,
+      watches: parts.watches,
       clock,
       budget: parts.budget,
     }),
-    streams: parts.streams,
+    watches: parts.watches,
     pace: createPreviewPace(clock),
     ahead_ms: () => lookup.clock_offset_ms(),
     backtest: {
       db,
       archive: parts.archive,
       plan_of: parts.plan_of,
-      sources: [...parts.streams.keys()],
+      sources: [...parts.watches.keys()],
     },
   }
   const monitor_deps: MonitorDeps = {
     db,
     patterns: parts.patterns,
     watch: lookup,
-    streams: parts.streams,
+    watches: parts.watches,
     plan_of: parts.plan_of,
     model: parts.model,
     nudge() {

@@ -9,7 +9,7 @@ import type { WatchableSource } from '../core/filter/feeds.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { CacheState } from '../gateway/cache.ts'
 import { createReads, type Reads } from '../gateway/reads.ts'
-import { createStreamSource, type StreamSource, type StreamSources } from '../gateway/streams.ts'
+import { createSourceWatch, type SourceWatch, type Watches } from '../gateway/watches.ts'
 import type { Egress } from '../net/egress.ts'
 import type { Guard } from '../net/guard.ts'
 import { createLeftOut, fenced } from '../platforms/fence.ts'
@@ -37,7 +37,7 @@ export type ReadySource = {
   source: Source
   reads: Reads
   /** Null: it cannot be monitored. */
-  stream: StreamSource | null
+  watch: SourceWatch | null
   /** The last read by a caller that met a fault of the source; null: none since the start. */
   readFault(): ReadFault | null
 }
@@ -97,7 +97,7 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
     const note = (met: Fault) => {
       if (OWN_FAULTS.has(met.kind)) fault = { fault: faultText(met), at: deps.clock.now() }
     }
-    const stream = createStreamSource({
+    const watch = createSourceWatch({
       name: it.name,
       source,
       platform: toPlatform(source),
@@ -110,7 +110,7 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
       config: it,
       source,
       reads,
-      stream,
+      watch,
       readFault: () => fault,
     }
     return [it.name, ready] as const
@@ -133,8 +133,8 @@ export const hostPaceStore = (
   },
 })
 
-export const streamsOf = (sources: ReadonlyMap<string, ReadySource>): StreamSources =>
-  new Map([...sources].flatMap(([name, { stream }]) => (stream === null ? [] : [[name, stream]])))
+export const watchesOf = (sources: ReadonlyMap<string, ReadySource>): Watches =>
+  new Map([...sources].flatMap(([name, { watch }]) => (watch === null ? [] : [[name, watch]])))
 
 export const watchableOf = (
   config: Config,
@@ -142,9 +142,9 @@ export const watchableOf = (
 ): ReadonlyMap<string, WatchableSource> =>
   new Map(
     furtherOf(config).flatMap((it): [string, WatchableSource][] => {
-      const { stream, capabilities, isPlace } = createSource(it, config, deps)
+      const { watch, capabilities, isPlace } = createSource(it, config, deps)
       const has = (name: Parameters<WatchableSource['has']>[0]) => capabilities.has(name)
-      return stream === null ? [] : [[it.name, { name: it.name, has, isPlace }]]
+      return watch === null ? [] : [[it.name, { name: it.name, has, isPlace }]]
     }),
   )
 
@@ -351,15 +351,15 @@ export function listSources(
     return feature === undefined || config.features[feature]
   }
   const others = [...sources.values()].map(
-    ({ name, config: { ends_at }, source, stream }): SourceInfo => ({
+    ({ name, config: { ends_at }, source, watch }): SourceInfo => ({
       name,
       kind: source.kind,
       url: source.url,
-      capabilities: [...source.capabilities, ...(stream === null ? [] : ['monitor'])].filter(
+      capabilities: [...source.capabilities, ...(watch === null ? [] : ['monitor'])].filter(
         isAllowed,
       ),
       place_examples: source.place_examples,
-      proof: source.stream?.proof ?? null,
+      proof: source.watch?.proof ?? null,
       reachable: !source.isDown(),
       ends_at: ends_at || null,
     }),

@@ -39,7 +39,7 @@ const PLACE = {
 
 /** Outcomes of all reads of a source. */
 async function readAll(it: ReturnType<typeof startSite>, kind: SiteKind) {
-  const { reads, states, stream } = it.source
+  const { reads, states, watch } = it.source
   const page = { limit: 25, after: null }
   const place = PLACE[kind]
   const by = { name: 'ann', sort: 'new', t: null, ...page }
@@ -62,7 +62,7 @@ async function readAll(it: ReturnType<typeof startSite>, kind: SiteKind) {
     await reads.moderators(place, it.call()),
     await reads.visibility('5', it.call()),
     ...(states ? [await states(['t3_5', 't1_5'], it.call())] : []),
-    ...(stream ? [(await it.step(null)).outcome] : []),
+    ...(watch ? [(await it.step(null)).outcome] : []),
   ]
 }
 

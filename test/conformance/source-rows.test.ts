@@ -132,7 +132,7 @@ async function discourseRows(body: Row): Promise<{ name: string }[]> {
     const ids = NativeRows.parse(body['latest_posts']).map(({ id }) => Number(id))
     const range = { from_id: Math.min(...ids), to_id: Math.max(...ids) }
     const bounds = { requests: 3, deadline_at: call.deadline_at }
-    return valueOf(await it.stream.reread(range, bounds)).items
+    return valueOf(await it.watch.reread(range, bounds)).items
   }
   if (body['topic_list'] !== undefined) {
     const query = { subforums: [], sort: 'rising', t: null, limit: LIMIT, after: null }

@@ -92,7 +92,7 @@ const MAPPED: [RegExp, RegExp, Read][] = [
       const bounds = { requests: 1, deadline_at: it.forum.now + 60_000 }
       const ids = Rows.parse(body['latest_posts']).map(({ id }) => Number(id))
       const range = { from_id: Math.min(...ids), to_id: Math.max(...ids) }
-      const read = await it.stream.reread(range, bounds)
+      const read = await it.watch.reread(range, bounds)
       if (read.ok) expect(read.value.items).toHaveLength(live(body['latest_posts']).length)
       return read
     },

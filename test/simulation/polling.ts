@@ -54,7 +54,7 @@ export function pollingOf(platform: Platform, clock: Clock, created_at: number) 
         instance_id: 'instance',
         words,
         watch,
-        streams: new Map(),
+        watches: new Map(),
         clock,
         log,
         signal,

@@ -2,7 +2,7 @@ import { createSeededRandom } from '../../sandbox/world/random.ts'
 import { coverageDays } from '../../src/api/monitors/coverage.ts'
 import { monitorHealth } from '../../src/api/monitors/health.ts'
 import { beginningAt, type Plan } from '../../src/core/limits/plan.ts'
-import { coverageContext } from '../../src/gateway/streams.ts'
+import { coverageContext } from '../../src/gateway/watches.ts'
 import { createUpkeep } from '../../src/monitor/maintenance.ts'
 import { type Call } from '../../src/platforms/port.ts'
 import { createPacer } from '../../src/platforms/reddit/pacer.ts'
@@ -155,7 +155,7 @@ export async function run(options: Options) {
     const day = Math.floor(now / DAY_MS) * DAY_MS
     const from = new Date(day - DAY_MS).toISOString().slice(0, 10)
     const coverage = disk.spare(() =>
-      coverageDays({ clock }, { db, watch, streams: new Map() }, customer, {
+      coverageDays({ clock }, { db, watch, watches: new Map() }, customer, {
         id: `mon_${place}_0`,
         from,
       }),
@@ -228,7 +228,7 @@ export async function run(options: Options) {
       for (const { name } of places) {
         const health = monitorHealth(
           { clock, log } as never,
-          { db, watch, streams: new Map(), plan_of: () => plan } as never,
+          { db, watch, watches: new Map(), plan_of: () => plan } as never,
           customer as never,
           `mon_${name}_0`,
         )

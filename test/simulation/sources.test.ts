@@ -9,7 +9,7 @@ import { LEMMY } from '../../sandbox/lemmy/kind.ts'
 import type { SimulatedKind, SourceWorld } from '../../sandbox/sources/source.ts'
 import { startSource } from '../../sandbox/sources/start.ts'
 import { createSeededRandom } from '../../sandbox/world/random.ts'
-import { createStreamSource, type StreamSource } from '../../src/gateway/streams.ts'
+import { createSourceWatch, type SourceWatch } from '../../src/gateway/watches.ts'
 import { createDiscourse } from '../../src/platforms/discourse/adapter.ts'
 import { createHackerNews } from '../../src/platforms/hackernews/adapter.ts'
 import { createLemmy } from '../../src/platforms/lemmy/adapter.ts'
@@ -140,15 +140,15 @@ function connect(
     credential: null,
   })
   const platform = { ...source.reads, commentOf: source.commentOf } as unknown as Platform
-  const stream = createStreamSource({
+  const watch = createSourceWatch({
     name: 's',
     source,
     platform,
     requests_per_minute: 600,
     clock,
   })
-  if (stream === null) throw new Error('the source has no stream')
-  return stream
+  if (watch === null) throw new Error('the source has no watch')
+  return watch
 }
 
 const FAULTS = ['5xx', 'rate_limit', 'reset', 'truncated', 'html', 'empty_200']
@@ -161,8 +161,8 @@ async function run<W extends SourceWorld>(
 ) {
   const random = createSeededRandom(seed)
   const below = (most: number) => random.whole(0, Math.max(0, Math.ceil(most) - 1))
-  const streams = new Map<string, StreamSource>()
-  await using fixture = startMonitorFixture({ streams })
+  const watches = new Map<string, SourceWatch>()
+  await using fixture = startMonitorFixture({ watches })
   const { clock } = fixture
   // Rows hold whole milliseconds.
   const whole = { ...clock, sleep: (ms: number) => clock.sleep(Math.ceil(ms)) }
@@ -174,7 +174,7 @@ async function run<W extends SourceWorld>(
     now: () => clock.now(),
   })
   const call: Call = (name, input) => site.call(name, input)
-  const reconnect = () => void streams.set('s', connect(create, site.url, whole))
+  const reconnect = () => void watches.set('s', connect(create, site.url, whole))
   reconnect()
   fixture.webhook('wh_1')
   fixture.monitor('mon_1', { source: 's', kind: 'both', include_any: ['kettle'] })

@@ -1,5 +1,5 @@
 import { parseConfig } from '../../src/config/load.ts'
-import { createStreamSource } from '../../src/gateway/streams.ts'
+import { createSourceWatch } from '../../src/gateway/watches.ts'
 import { type KindName } from '../../src/platforms/kinds.ts'
 import { ANONYMOUS, type Platform } from '../../src/platforms/port.ts'
 import { realClock } from '../../src/runtime/runtime.ts'
@@ -205,7 +205,7 @@ export function startSite(kind: SiteKind, base_url?: string) {
       on_row: (name: string) => void left_out.push(name),
     },
   )
-  const stream = createStreamSource({
+  const watch = createSourceWatch({
     name: 's',
     source,
     platform: source.reads as Platform,
@@ -234,23 +234,23 @@ export function startSite(kind: SiteKind, base_url?: string) {
     /** Reads the newest posts. */
     posts: () =>
       source.reads.posts({ subforums: [], sort: 'new', t: null, limit: 25, after: null }, call()),
-    /** One step of the stream without what follows it, a minute after the one before. */
+    /** One step of the watch without what follows it, a minute after the one before. */
     advance: (state: string | null) => {
       site.now += 61_000
-      return stream?.step(state, { interval_s: 60, signal, places: [] })
+      return watch?.step(state, { interval_s: 60, signal, places: [] })
     },
-    /** One step of the stream with what follows it, so long after the one before. */
+    /** One step of the watch with what follows it, so long after the one before. */
     async step(state: string | null, after_ms = 61_000) {
-      if (stream === null) throw new Error('the source has no stream')
+      if (watch === null) throw new Error('the source has no watch')
       site.now += after_ms
       const bounds = { interval_s: Math.floor(after_ms / 1000), signal, places: [] }
       const before = site.requests
-      const first = await stream.step(state, bounds)
+      const first = await watch.step(state, bounds)
       const ids = new Set<string>()
       let last = first
       for (let n = 0; last.ok && n < 50; n++) {
         for (const { id: it } of last.value.items) ids.add(it)
-        const next = await stream.settle?.(last.value.state, bounds)
+        const next = await watch.settle?.(last.value.state, bounds)
         if (next?.ok !== true || next.value === null) break
         last = { ok: true, value: { ...next.value, went_back: last.value.went_back } as never }
       }
@@ -259,7 +259,7 @@ export function startSite(kind: SiteKind, base_url?: string) {
         ids,
         state: last.ok ? last.value.state : state,
         requests: site.requests - before,
-        verified_at: first.ok ? stream.ours(first.value.verified_until) : null,
+        verified_at: first.ok ? watch.ours(first.value.verified_until) : null,
       }
     },
     [Symbol.asyncDispose]: () => server.stop(true),

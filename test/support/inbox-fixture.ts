@@ -138,7 +138,7 @@ export function startInbox() {
       clock_offset_ms: () => 0,
       clock_measured_ms: () => 0,
     },
-    streams: new Map(),
+    watches: new Map(),
     plan_of: () => PLAN,
     model: () => null,
     feed_url: (id) => `https://api.forum.example/feed/${id}`,

@@ -55,7 +55,7 @@ export function startMonitors({
         db,
         patterns: realPatterns(),
         watch: fixture.feed.watch,
-        streams: new Map(),
+        watches: new Map(),
         plan_of: () => plan,
         model: () => null,
         feed_url: (id) => `https://api.forum.example/feed/${id}`,

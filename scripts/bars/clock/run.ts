@@ -115,7 +115,7 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
     instance_id: 'instance_1',
     words,
     watch: platform.watch,
-    streams: new Map(),
+    watches: new Map(),
     clock,
     log,
     signal,

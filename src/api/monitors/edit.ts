@@ -19,8 +19,8 @@ import {
 import { feedKey, type WatchedFeed } from '../../core/polling/feed.ts'
 import type { ModelReport } from '../../core/relevance/judgement.ts'
 import { encodeRelevance, type RelevanceRules } from '../../core/relevance/rules.ts'
-import { coverageContext, type StreamSources } from '../../gateway/streams.ts'
 import type { Watch } from '../../gateway/watch.ts'
+import { coverageContext, type Watches } from '../../gateway/watches.ts'
 import type { PatternJudge } from '../../patterns/judge.ts'
 import type { Customer } from '../../store/customers/customers.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
@@ -166,12 +166,12 @@ async function checkPlaces(
  * @throws {ApiError} subforum_not_found
  */
 async function checkSourcePlaces(
-  streams: StreamSources,
+  watches: Watches,
   words: Naming,
   spec: FilterSpec,
   known: readonly string[] = [],
 ): Promise<boolean> {
-  const sources = furtherSources(spec, [...streams.keys()]).flatMap((it) => streams.get(it) ?? [])
+  const sources = furtherSources(spec, [...watches.keys()]).flatMap((it) => watches.get(it) ?? [])
   const is_home = words.home !== null && watchesHome(spec)
   const names = spec.subforum.filter(
     (it) => !known.includes(it) && !(is_home && parseCommunityName(it) !== null),
@@ -205,8 +205,8 @@ async function checkSourcePlaces(
 }
 
 /** A filter with places as the items of its sources name them: another spelling would match nothing. */
-function spelledPlaces(spec: FilterSpec, streams: StreamSources): FilterSpec {
-  const sources = furtherSources(spec, [...streams.keys()]).flatMap((it) => streams.get(it) ?? [])
+function spelledPlaces(spec: FilterSpec, watches: Watches): FilterSpec {
+  const sources = furtherSources(spec, [...watches.keys()]).flatMap((it) => watches.get(it) ?? [])
   const subforum = spec.subforum.flatMap((place) => {
     const possible = sources.filter((it) => it.isPlace(place))
     return possible.length === 0 ? [place] : possible.map((it) => it.spell(place))
@@ -242,7 +242,7 @@ export type MonitorDeps = {
   /** Access to the platform; its deadline should be short, because a caller waits. */
   watch: Lookup
   /** Further sources that can be monitored, by name. */
-  streams: StreamSources
+  watches: Watches
   plan_of: (name: string) => Plan
   /** State of the operator's model; null: none is configured. */
   model: () => ModelReport | null
@@ -264,13 +264,13 @@ type Given = {
 /** Everything is checked before the write; it begins with the second of the request. */
 export async function addMonitor(
   { words, clock, random }: RouteContext,
-  { db, watch, streams, patterns, plan_of, model, nudge, feed_url }: MonitorDeps,
+  { db, watch, watches, patterns, plan_of, model, nudge, feed_url }: MonitorDeps,
   customer: Customer,
   given: Given & { baseline_item_id?: string | undefined },
 ) {
-  const spec = spelledPlaces(parseFilterSpec(given.filter_spec, words), streams)
+  const spec = spelledPlaces(parseFilterSpec(given.filter_spec, words), watches)
   const plan = plan_of(customer.plan)
-  const places = placesOf(spec, [...streams.keys()], words.home !== null)
+  const places = placesOf(spec, [...watches.keys()], words.home !== null)
   if (given.baseline_item_id !== undefined && places.some(({ kind }) => kind === 'all'))
     throw invalid(
       'baseline_item_id',
@@ -288,7 +288,7 @@ export async function addMonitor(
   const warnings: string[] = []
   await checkAll(
     () => checkModel(given, model),
-    () => checkSources(spec, streams, words),
+    () => checkSources(spec, watches, words),
     checkTargets,
     checkRuled,
     () => checkPatternCost(patterns, spec, customer.id),
@@ -297,9 +297,9 @@ export async function addMonitor(
         warnings.push(wireCode(words, 'subforum_unverified'))
     },
   )
-  if (await checkSourcePlaces(streams, words, spec)) warnings.push(PLACES_UNVERIFIED)
+  if (await checkSourcePlaces(watches, words, spec)) warnings.push(PLACES_UNVERIFIED)
   // Their sources know now how they spell them.
-  const named = spelledPlaces(spec, streams)
+  const named = spelledPlaces(spec, watches)
   const baseline = await findBaseline(watch, spec, given.baseline_item_id)
   const requested = given.cadence_s ?? null
   transact(db, () => {
@@ -337,7 +337,7 @@ export async function addMonitor(
  */
 export async function editMonitor(
   { words, clock }: RouteContext,
-  { db, watch, streams, patterns, plan_of, model, nudge, feed_url }: MonitorDeps,
+  { db, watch, watches, patterns, plan_of, model, nudge, feed_url }: MonitorDeps,
   customer: Customer,
   id: string,
   given: Given & { active?: boolean | undefined },
@@ -347,8 +347,8 @@ export async function editMonitor(
   const spec =
     given.filter_spec === undefined
       ? null
-      : spelledPlaces(parseFilterSpec(given.filter_spec, words), streams)
-  const places = spec && placesOf(spec, [...streams.keys()], words.home !== null)
+      : spelledPlaces(parseFilterSpec(given.filter_spec, words), watches)
+  const places = spec && placesOf(spec, [...watches.keys()], words.home !== null)
   const plan = plan_of(customer.plan)
   const requested_at = clock.now()
   const begins_at = beginningAt(requested_at, watch.clock_earliest_ms())
@@ -362,7 +362,7 @@ export async function editMonitor(
   const warnings: string[] = []
   await checkAll(
     () => checkModel(given, model),
-    () => spec !== null && checkSources(spec, streams, words),
+    () => spec !== null && checkSources(spec, watches, words),
     () => checkTargets(existing_monitor),
     checkRuled,
     async () => spec !== null && (await checkPatternCost(patterns, spec, customer.id)),
@@ -374,10 +374,10 @@ export async function editMonitor(
   if (spec !== null) {
     const before = decodeFilterSpec(existing_monitor.filter_spec)
     const known = isDeepStrictEqual(before.source, spec.source) ? before.subforum : []
-    if (await checkSourcePlaces(streams, words, spec, known)) warnings.push(PLACES_UNVERIFIED)
+    if (await checkSourcePlaces(watches, words, spec, known)) warnings.push(PLACES_UNVERIFIED)
   }
   // Its sources know now how they spell the places.
-  const named = spec && spelledPlaces(spec, streams)
+  const named = spec && spelledPlaces(spec, watches)
   transact(db, () => {
     const before = requireMonitor(db, customer.id, id)
     const now = Math.max(requested_at, before.updated_at + 1)
@@ -406,7 +406,7 @@ export async function editMonitor(
         given.relevance === undefined ? before.relevance : encodeRelevance(given.relevance),
     }
     const change = { places, restart: resumed, begins_at, now }
-    changeMonitor(db, monitor, change, coverageContext(watch, streams))
+    changeMonitor(db, monitor, change, coverageContext(watch, watches))
     also(before)
   })
   nudge()

@@ -18,7 +18,7 @@ import {
   judgeSource,
   type SourceCoverage,
 } from '../../core/polling/health.ts'
-import type { StreamSource } from '../../gateway/streams.ts'
+import type { SourceWatch } from '../../gateway/watches.ts'
 import type { Log } from '../../runtime/runtime.ts'
 import type { Customer } from '../../store/customers/customers.ts'
 import type { Db } from '../../store/db/connection.ts'
@@ -44,7 +44,7 @@ import { relevanceHealth } from './relevance.ts'
 
 export function monitorHealth(
   { clock, log }: RouteContext,
-  { db, watch, streams: sources, plan_of, model }: MonitorDeps,
+  { db, watch, watches: sources, plan_of, model }: MonitorDeps,
   customer: Customer,
   id: string,
 ) {
@@ -54,7 +54,7 @@ export function monitorHealth(
   // Delivery rows carry true time, which is that of the Date headers.
   const day = { monitor_id: id, since_at: now + watch.clock_measured_ms() - WINDOW_MS }
   const { streams, further, since_at, liveness, coverage } = coverageOf(
-    { db, log, watch, streams: sources },
+    { db, log, watch, watches: sources },
     monitor,
     now,
   )
@@ -102,8 +102,8 @@ export function coverageOf(
     db,
     log,
     watch,
-    streams: sources,
-  }: Pick<MonitorDeps, 'db' | 'watch' | 'streams'> & { log: Log },
+    watches: sources,
+  }: Pick<MonitorDeps, 'db' | 'watch' | 'watches'> & { log: Log },
   monitor: Monitor,
   now: number,
 ) {
@@ -148,7 +148,7 @@ export function coverageOf(
 function withPlaces(
   facts: FeedFacts,
   { filter_spec }: Monitor,
-  source: StreamSource | undefined,
+  source: SourceWatch | undefined,
 ): FeedFacts {
   const { stream } = facts
   if (stream === null || stream.partial !== null || source === undefined) return facts

@@ -17,7 +17,7 @@ import { oldestAt } from '../../core/polling/cursor.ts'
 import type { FeedKind } from '../../core/polling/feed.ts'
 import { weigh } from '../../gateway/cache.ts'
 import { type PreviewBatch, previewBatches, type PreviewSource } from '../../gateway/sampling.ts'
-import type { StreamSources } from '../../gateway/streams.ts'
+import type { Watches } from '../../gateway/watches.ts'
 import type { PatternJudge } from '../../patterns/judge.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import type { Customer } from '../../store/customers/customers.ts'
@@ -39,7 +39,7 @@ import { previewShape } from './shapes.ts'
 export type PreviewDeps = {
   sampling: PreviewSource
   /** Further sources that can be monitored, by name. */
-  streams: StreamSources
+  watches: Watches
   pace: PreviewPace
   patterns: PatternJudge
   ahead_ms: () => number
@@ -189,14 +189,14 @@ const WORK_PER_REQUEST_MS = 100
 
 async function tryOnArchive(
   { words, clock }: RouteContext,
-  { streams, pace, patterns, ahead_ms, backtest }: PreviewDeps,
+  { watches, pace, patterns, ahead_ms, backtest }: PreviewDeps,
   customer: Customer,
   input: PreviewInput & { window: string },
 ) {
   const spec = parseFilterSpec(input.filter_spec, words)
   const compare = input.compare === undefined ? null : parseFilterSpec(input.compare, words)
   for (const it of [spec, ...(compare === null ? [] : [compare])]) {
-    checkSources(it, streams, words)
+    checkSources(it, watches, words)
     await checkPatternCost(patterns, it, customer.id)
   }
   pace.before(customer.id)
@@ -214,14 +214,14 @@ type FetchedBatch = { batch: PreviewBatch; page: Page<Item> | null; fault: Fault
 
 async function runPreview(
   { words, clock, in_flight }: RouteContext,
-  { sampling, streams, pace, patterns, ahead_ms }: PreviewDeps,
+  { sampling, watches, pace, patterns, ahead_ms }: PreviewDeps,
   { customer_id, request }: { customer_id: string; request: Request },
   { filter_spec, limit, item_id }: PreviewInput,
 ) {
   const spec = parseFilterSpec(filter_spec, words)
-  checkSources(spec, streams, words)
+  checkSources(spec, watches, words)
   await checkPatternCost(patterns, spec, customer_id)
-  const places = placesOf(spec, [...streams.keys()], words.home !== null)
+  const places = placesOf(spec, [...watches.keys()], words.home !== null)
   const batches = previewBatches(places, REQUESTS_MAX, LISTED[spec.kind])
   pace.before(customer_id)
   let requests = 0

@@ -51,18 +51,18 @@ export type WatchableSource = {
 /** @throws {ApiError} INVALID_REQUEST naming the field */
 export function checkSources(
   spec: FilterSpec,
-  streams: ReadonlyMap<string, WatchableSource>,
+  watches: ReadonlyMap<string, WatchableSource>,
   words: Naming,
 ): void {
-  const configured = [...streams.keys()]
+  const configured = [...watches.keys()]
   const named = furtherSources(spec, configured)
-  const unknown = named.filter((it) => !streams.has(it))
+  const unknown = named.filter((it) => !watches.has(it))
   if (unknown.length > 0)
     throw invalid(
       'filter_spec.source',
       `filter_spec.source: ${unknown.join(', ')} cannot be monitored; the sources are ${sourceNames(words, configured)}${meant(unknown[0] ?? '', configured)}`,
     )
-  const sources = named.flatMap((it) => streams.get(it) ?? [])
+  const sources = named.flatMap((it) => watches.get(it) ?? [])
   if (sources.length === 0) return
   checkPlaceNames(spec, sources, words)
   for (const [field, { absent, needs }] of ENTRIES) {
@@ -128,11 +128,11 @@ export function placesOf(
   configured: readonly string[] = [],
   has_home = true,
 ): FeedPlace[] {
-  const streams = furtherSources(spec, configured).map((place): FeedPlace => ({
+  const watches = furtherSources(spec, configured).map((place): FeedPlace => ({
     kind: 'all',
     place,
   }))
-  return has_home && watchesHome(spec) ? [...homePlaces(spec), ...streams] : streams
+  return has_home && watchesHome(spec) ? [...homePlaces(spec), ...watches] : watches
 }
 
 function homePlaces(spec: FilterSpec): FeedPlace[] {

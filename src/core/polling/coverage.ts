@@ -28,14 +28,14 @@ export type FeedFacts = {
   audited_until: number | null
   active_since: number
   /** Null: a feed of listings, which audits verify. */
-  stream: StreamFacts | null
+  stream: IdFacts | null
 }
 
 /** Ids of a stream, both inclusive. */
 export type Ids = { from_id: number; to_id: number }
 
 /** A feed of all items of a source, which its ids verify. Instants by our clock; null: no step yet. */
-export type StreamFacts = {
+export type IdFacts = {
   proof: string | null
   verified_from: number | null
   verified_until: number | null
@@ -60,7 +60,7 @@ export type ChangesWaiting = { waiting: number; oldest_at: number | null; droppe
 const CHANGE_INTERVALS = 2
 const CHANGE_MIN_MS = 120_000
 
-export type StreamColumns = {
+export type IdColumns = {
   kind: string
   last_fault: string | null
   proof: string | null
@@ -79,7 +79,7 @@ export type StreamColumns = {
 
 /** A stored feed, with the start of a monitor on it by the platform's clock. */
 type StoredFeed = Omit<FeedFacts, 'id' | 'registered' | 'attached_at' | 'stream'> &
-  StreamColumns & {
+  IdColumns & {
     key: string
     /** Null: no poll will ever be due. */
     next_check_at: number | null
@@ -205,7 +205,7 @@ export type PollEvent = {
 }
 
 /** Reasons of streams; sources have further ones, for which they cannot prove completeness. */
-type StreamReason =
+type IdReason =
   | 'streams_awaiting_first_poll'
   | 'source_unreachable'
   | 'catching_up'
@@ -222,7 +222,7 @@ export type Coverage = {
     | 'streams_not_polling'
     | 'stream_liveness_unknown'
     | 'not_audited'
-    | StreamReason
+    | IdReason
     | null
   /** Proofs of its feeds that nothing was missed, such as `time_listing` or `dense`. */
   proof: string[]
@@ -326,7 +326,7 @@ export function judgeAudits(
   const intervals = feeds.map((it) => (it.stream === null ? it.audit_interval_s : it.interval_s))
   return {
     proof: [...new Set(proofs)],
-    streams: judgeStreams(streams, now),
+    streams: judgeIds(streams, now),
     audited_until: ends.length === 0 || ends.includes(null) ? null : Math.min(...ends.map(Number)),
     interval_s: intervals.length === 0 ? null : Math.max(...intervals),
     begins_at:
@@ -348,7 +348,7 @@ export function judgeAudits(
 const LISTING_PROOF = 'time_listing'
 
 const areChangesLate = (
-  { changes, interval_s }: Pick<StreamFacts, 'changes' | 'interval_s'>,
+  { changes, interval_s }: Pick<IdFacts, 'changes' | 'interval_s'>,
   now: number,
 ): boolean =>
   changes !== null &&
@@ -358,17 +358,14 @@ const areChangesLate = (
 
 /** True when the time that a step has verified counts. What waits to be read holds that time back by itself. */
 export const isStepProof = (
-  step: Pick<StreamFacts, 'partial'> & { changes?: ChangesWaiting | null | undefined },
+  step: Pick<IdFacts, 'partial'> & { changes?: ChangesWaiting | null | undefined },
   interval_s: number,
   now: number,
 ): boolean =>
   step.partial === null && !areChangesLate({ changes: step.changes ?? null, interval_s }, now)
 
 /** The worst of a monitor's streams, at `now` by our clock; null: all are complete up to where they were verified. */
-export function judgeStreams(
-  streams: readonly StreamFacts[],
-  now: number,
-): AuditVerdict['streams'] {
+export function judgeIds(streams: readonly IdFacts[], now: number): AuditVerdict['streams'] {
   if (streams.some(({ fault }) => fault !== null))
     return { status: 'degraded', reason: 'source_unreachable' }
   if (streams.some(({ verified_until }) => verified_until === null))

@@ -3,9 +3,9 @@ import {
   type ChangesWaiting,
   type Coverage,
   type FeedFacts,
+  type IdFacts,
   type Ids,
-  judgeStreams,
-  type StreamFacts,
+  judgeIds,
 } from './coverage.ts'
 
 /** Counts of delivery rows of the last 24 hours. */
@@ -140,7 +140,7 @@ export type SourceCoverage = Pick<Coverage, 'status' | 'reason'> & {
   lag_ids: number
   /** Seconds since the instant up to which everything was read; null: nothing yet. */
   lag_s: number | null
-  reread: StreamFacts['reread']
+  reread: IdFacts['reread']
   missing: MissingIds
   open: OpenIds[]
   open_truncated: boolean
@@ -152,7 +152,7 @@ export type SourceCoverage = Pick<Coverage, 'status' | 'reason'> & {
 
 export function judgeSource(
   source: string,
-  stream: StreamFacts,
+  stream: IdFacts,
   {
     missing,
     open,
@@ -162,7 +162,7 @@ export function judgeSource(
 ): SourceCoverage {
   const { proof, proven, behind, verified_until, changes, reread } = stream
   const is_cut = open.some(({ reason }) => reason === 'skipped')
-  const state = judgeStreams([stream], now) ?? {
+  const state = judgeIds([stream], now) ?? {
     status: is_cut ? ('degraded' as const) : ('complete' as const),
     reason: is_cut ? 'ids_skipped' : null,
   }

@@ -12,8 +12,8 @@ import {
   UNCLEAR_RETRY_MS,
   withoutMassAbsence,
 } from '../../core/polling/reverify.ts'
-import type { StreamSources } from '../../gateway/streams.ts'
 import type { Watch } from '../../gateway/watch.ts'
+import type { Watches } from '../../gateway/watches.ts'
 import type { Clock, Log } from '../../runtime/runtime.ts'
 import { type Archiving, queueItems } from '../../store/archive/queue.ts'
 import { type Chunks, runCooperatively } from '../../store/db/chunked.ts'
@@ -60,7 +60,7 @@ export type VerifyDeps = {
   log: Log
   signal: AbortSignal
   watch: Pick<Watch, 'states' | 'clock_offset_ms'>
-  streams: StreamSources
+  watches: Watches
   filters: Filters
   /** Share of the requests of a source that checks may use, 0 to 1. */
   recheck_share: number
@@ -106,7 +106,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
         states,
       }
     }
-    const recheck = deps.streams.get(source)?.recheck
+    const recheck = deps.watches.get(source)?.recheck
     if (recheck === undefined) return null
     const { per_minute, requests_each, states } = recheck
     return {

@@ -41,9 +41,9 @@ import {
   pages,
   type Paging,
 } from './site.ts'
-import { createPostStream, type StreamPage, type StreamRow, type TopicsPage } from './stream.ts'
 import { createTopicTags } from './tags.ts'
 import { createTopicReads } from './topics.ts'
+import { createPostWatch, type StreamPage, type StreamRow, type TopicsPage } from './watch.ts'
 
 const ACTIONS_PAGE = 30
 const SEARCH_PAGES = 10
@@ -64,7 +64,7 @@ export function createDiscourse(options: SourceOptions): Source {
   const { states, starters, ...topics } = createTopicReads(client)
   const { credential } = options
   const held = createHold(options.clock)
-  const stream = createPostStream({
+  const watch = createPostWatch({
     clock: options.clock,
     tags: createTopicTags(client, options),
     page: readPostPage,
@@ -353,15 +353,15 @@ export function createDiscourse(options: SourceOptions): Source {
     authorization: keyAuthorization(base_url),
     reads: withUnsupported(reads),
     commentOf: fromNode,
-    stream: {
-      ...stream,
+    watch: {
+      ...watch,
       async advance(state, bounds) {
         const { deadline_at, signal, share } = bounds
         await client.lookFor(bounds.places ?? [], { deadline_at, signal, share, use: 'poll' })
-        return stream.advance(state, bounds)
+        return watch.advance(state, bounds)
       },
     },
-    partialFor: (place) => stream.partialFor(place) ?? client.partialFor(place),
+    partialFor: (place) => watch.partialFor(place) ?? client.partialFor(place),
     place_examples: ['support', 'support/bugs', 'tag:release'],
     isPlace: isPlaceName,
     targetOf({ origin, pathname }) {

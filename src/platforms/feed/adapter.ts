@@ -18,8 +18,8 @@ import {
   type ReadPort,
   type Source,
   type SourceOptions,
-  type StreamCall,
-  type StreamStep,
+  type WatchCall,
+  type WatchStep,
   withUnsupported,
 } from '../source.ts'
 import { isoOf } from '../values.ts'
@@ -180,7 +180,7 @@ export function createFeeds(given: SourceOptions): Source {
     }
   }
 
-  async function advance(text: string | null, call: StreamCall): Promise<Outcome<StreamStep>> {
+  async function advance(text: string | null, call: WatchCall): Promise<Outcome<WatchStep>> {
     const positions = positionsOf(text)
     const began = clock.now()
     const interval_s = call.interval_s ?? CADENCE_S
@@ -358,7 +358,7 @@ export function createFeeds(given: SourceOptions): Source {
     url: new URL(feeds[0]?.url ?? given.base_url).origin,
     capabilities: new Set(readCapabilities(reads)),
     reads: withUnsupported(reads),
-    stream: {
+    watch: {
       proof: 'overlap',
       relisted_ms: 0,
       requests_min: Math.min(feeds.length, 60),

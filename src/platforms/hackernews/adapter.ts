@@ -33,7 +33,7 @@ import {
   toUser,
 } from './readers.ts'
 import { createStories } from './stories.ts'
-import { createStream } from './stream.ts'
+import { createIdWatch } from './watch.ts'
 
 const FIREBASE = 'https://hacker-news.firebaseio.com'
 const ALGOLIA = 'https://hn.algolia.com'
@@ -371,7 +371,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     // A list of ids takes a request for each of them.
     newestPosts: async ({ limit, after }, call) =>
       postsOf(await search({ q: '', tags: '(story,poll,job)' }, { limit, after }, call)),
-    stream: createStream({
+    watch: createIdWatch({
       clock,
       maxItem,
       async item(id, call) {

@@ -27,8 +27,8 @@ import {
   toUser,
 } from './readers.ts'
 import { lemmyStates } from './states.ts'
-import { createStream } from './stream.ts'
 import { cutTree } from './trees.ts'
+import { createIdWatch } from './watch.ts'
 
 type Row = Record<string, unknown>
 type Paging = { limit: number; after: string | null }
@@ -417,7 +417,7 @@ export function createLemmy(
     authorization: null,
     reads: withUnsupported(reads),
     commentOf: fromNode,
-    stream: createStream({ clock, api, site_url: base_url, localName, beside }),
+    watch: createIdWatch({ clock, api, site_url: base_url, localName, beside }),
     place_examples: ['coffee', 'coffee@other.example'],
     isPlace: (place) => PLACE.test(place),
     spell: (place) => api.named(localName(place)),

@@ -32,7 +32,7 @@ export function createFurtherForum(options: SourceOptions): Source {
     url: base_url,
     capabilities: new Set(readCapabilities(reads)),
     reads: withUnsupported(reads),
-    stream: null,
+    watch: null,
     states,
     acts: {},
     authorization: null,

@@ -2,9 +2,9 @@ import type { WebhookKind } from '../../core/delivery/target.ts'
 import {
   type FeedFacts,
   feedFacts,
+  type IdColumns,
   mayHideItems,
   type PollEvent,
-  type StreamColumns,
   WINDOW_MS,
 } from '../../core/polling/coverage.ts'
 import type { Db } from '../db/connection.ts'
@@ -141,7 +141,7 @@ export type MonitorCoverage = {
 
 type MonitorRow = { id: string; active: number; since_at: number; created_at: number; gaps: number }
 type FactRow = Omit<FeedFacts, 'id' | 'registered' | 'attached_at' | 'stream'> &
-  StreamColumns & {
+  IdColumns & {
     monitor_id: string
     feed_id: number
     key: string

@@ -139,7 +139,7 @@ function openDays(
 
 type FeedRow = {
   feed_id: number
-  is_stream: number
+  is_by_ids: number
   source: string
   active_since: number
   audited_from: number | null
@@ -157,14 +157,14 @@ function readFacts(
   if (!active) return { active: false, feeds: [], cuts: [], events: [] }
   const rows = db
     .query<FeedRow, [{ id: string }]>(
-      `SELECT f.id AS feed_id, f.kind = 'all' AS is_stream, f.source, mf.active_since, f.audited_from,
+      `SELECT f.id AS feed_id, f.kind = 'all' AS is_by_ids, f.source, mf.active_since, f.audited_from,
               f.audited_until, f.state ->> '$.partial' AS partial
          FROM monitor_feeds mf JOIN feeds f ON f.id = mf.feed_id
         WHERE mf.monitor_id = $id ORDER BY f.id`,
     )
     .all({ id })
   // Times of streams are by our clock, those of listings by that of their items.
-  const ahead = new Map(rows.map((it) => [it.feed_id, it.is_stream ? offset_ms : 0]))
+  const ahead = new Map(rows.map((it) => [it.feed_id, it.is_by_ids ? offset_ms : 0]))
   const ids = JSON.stringify(rows.map(({ feed_id }) => feed_id))
   const slack_ms = Math.abs(offset_ms) + 1000
   const window = { ids, from: range.from - slack_ms, until: range.until + slack_ms }
@@ -188,7 +188,7 @@ function readFacts(
       until_at: it.until_at === null ? null : it.until_at + offset_ms,
     })),
     feeds: rows.map((it) => {
-      const lead = it.is_stream ? offset_ms : 0
+      const lead = it.is_by_ids ? offset_ms : 0
       const until = (it.audited_until ?? -Infinity) + lead
       const proven = { from: (it.audited_from ?? Infinity) + lead, until }
       const open = (holes.get(it.feed_id) ?? [])
@@ -198,7 +198,7 @@ function readFacts(
         feed_id: it.feed_id,
         from: it.active_since,
         proven: without({ from: -Infinity, until }, open),
-        limit: it.is_stream ? limitOf(it.source, filter_spec) : null,
+        limit: it.is_by_ids ? limitOf(it.source, filter_spec) : null,
         unproven: it.partial ?? 'not_verified',
       }
     }),

@@ -21,7 +21,7 @@ export const FEED_COLUMNS = `id, key, source, kind, place, interval_s, requested
   next_check_at, last_check_at, last_seen_at, last_fault, rate_per_s, peak_rate_per_s, created_at, poll_batch_id, synced_epoch,
   audit_due_at, audit_interval_s, audited_at, audited_from, audited_until, lateness_ms`
 
-/** SQL for the columns of `StreamColumns` that the position of a feed `s` holds. */
+/** SQL for the columns of `IdColumns` that the position of a feed `s` holds. */
 export const POSITION_COLUMNS = `s.state ->> '$.proof' AS proof,
   s.state ->> '$.verified_from' AS verified_from, s.state ->> '$.verified_until' AS verified_until,
   s.state ->> '$.proven.from_id' AS proven_from, s.state ->> '$.proven.to_id' AS proven_to,

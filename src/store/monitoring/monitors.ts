@@ -1,5 +1,5 @@
 import { beginningAt, type Slots } from '../../core/limits/plan.ts'
-import type { StreamColumns } from '../../core/polling/coverage.ts'
+import type { IdColumns } from '../../core/polling/coverage.ts'
 import { feedKey, type FeedKind, type WatchedFeed } from '../../core/polling/feed.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { releaseHeld } from '../delivery/outbox.ts'
@@ -163,7 +163,7 @@ export function countSlots(db: Db, customer_id: string): Slots {
   return row ?? { used: 0, sitewide_used: 0 }
 }
 
-export type MonitorFeed = StreamColumns & {
+export type MonitorFeed = IdColumns & {
   feed_id: number
   key: string
   kind: FeedKind
@@ -316,8 +316,8 @@ function changesCoverage(
   if (old === null || (old.active === 1) !== active) return true
   if (places === null) return false
   const keys = new Set(places.map(feedKey))
-  const has_stream = places.some(({ kind }) => kind === 'all')
-  if (has_stream && old.filter_spec !== filter_spec) return true
+  const is_by_ids = places.some(({ kind }) => kind === 'all')
+  if (is_by_ids && old.filter_spec !== filter_spec) return true
   return keys.size !== before.length || !before.every((key) => keys.has(key))
 }
 

@@ -171,7 +171,7 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
       instance_id: INSTANCE,
       words,
       watch,
-      streams: new Map(),
+      watches: new Map(),
       clock,
       log,
       signal: stopping.signal,
@@ -200,7 +200,7 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
       {
         db,
         watch,
-        streams: new Map(),
+        watches: new Map(),
         patterns,
         plan_of: () => plan,
         model: () => null,

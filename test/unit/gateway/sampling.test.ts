@@ -19,7 +19,7 @@ function sourceWith(budget: ReturnType<typeof createByteBudget>) {
   }
   const clock = fakeClock(() => Promise.resolve())
   return {
-    source: createPreviewSource({ watch, streams: new Map(), clock, budget }),
+    source: createPreviewSource({ watch, watches: new Map(), clock, budget }),
     requests: () => requests,
   }
 }

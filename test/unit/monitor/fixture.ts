@@ -8,8 +8,8 @@ import { createNaming } from '../../../src/core/forum/naming.ts'
 import type { Plan } from '../../../src/core/limits/plan.ts'
 import type { PlaceVerdict } from '../../../src/core/polling/listing.ts'
 import { encodeRelevance, relevanceSchema } from '../../../src/core/relevance/rules.ts'
-import { coverageContext, type StreamSources } from '../../../src/gateway/streams.ts'
 import type { Watch } from '../../../src/gateway/watch.ts'
+import { coverageContext, type Watches } from '../../../src/gateway/watches.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
 import { createMonitoring, createSchedule } from '../../../src/monitor/scheduler.ts'
 import { insertCustomer } from '../../../src/store/customers/customers.ts'
@@ -183,7 +183,7 @@ export function startMonitorFixture({
   recheck_share = 0,
   /** Items that are queued for the archive; null: none. */
   archive = null as 'matches' | 'feeds' | null,
-  streams = new Map() as StreamSources,
+  watches = new Map() as Watches,
   source_bytes_per_day = Infinity,
 } = {}) {
   const folder = tempFolder()
@@ -214,7 +214,7 @@ export function startMonitorFixture({
       instance_id: 'instance',
       words,
       watch: feed.watch,
-      streams,
+      watches,
       source_bytes_per_day: () => source_bytes_per_day,
       clock,
       log,
@@ -325,7 +325,7 @@ export function startMonitorFixture({
             ? null
             : encodeRelevance(relevanceSchema().parse(fields.relevance)),
       }
-      transact(run.db, () => startMonitor(run.db, monitor, placesOf(spec, [...streams.keys()])))
+      transact(run.db, () => startMonitor(run.db, monitor, placesOf(spec, [...watches.keys()])))
     },
     /** Pauses, resumes or edits a monitor. */
     edit(
@@ -357,8 +357,8 @@ export function startMonitorFixture({
             ? before.relevance
             : encodeRelevance(change.relevance && relevanceSchema().parse(change.relevance)),
       }
-      const places = spec ? placesOf(spec, [...streams.keys()]) : null
-      const coverage = coverageContext(feed.watch, streams)
+      const places = spec ? placesOf(spec, [...watches.keys()]) : null
+      const coverage = coverageContext(feed.watch, watches)
       const fields = { places, restart, begins_at, now }
       transact(run.db, () => changeMonitor(run.db, monitor, fields, coverage))
     },

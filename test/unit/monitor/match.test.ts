@@ -77,7 +77,7 @@ test('a filter is read once for all matches of a check, and not for known items'
   fixture.monitor('mon_1', { subforum: ['cats'], include_any: ['cat'] })
   fixture.monitor('mon_2', { subforum: ['cats'] })
   await fixture.pollDue()
-  const stream = findFeed(fixture.db, 1)!
+  const watch = findFeed(fixture.db, 1)!
   const filters = createFilters(fixture.db, () => {})
   const read: string[] = []
   const counted: typeof filters = Object.assign((it: Parameters<typeof filters>[0]) => {
@@ -92,7 +92,7 @@ test('a filter is read once for all matches of a check, and not for known items'
   const find = (...fresh: string[]) =>
     matchAll(
       { db: fixture.db, filters: counted },
-      stream,
+      watch,
       { now, begins: state.backfill_since !== null, isAgain: () => false },
       { ordered, fresh: new Set(fresh), first_seen: new Map(), next_seq: 4 },
     )

@@ -255,7 +255,7 @@ const hostile = fc.oneof(
   fc.jsonValue(),
 )
 
-describe.each(STREAMED)('the stream of %s', (kind) => {
+describe.each(STREAMED)('the watch of %s', (kind) => {
   test('reads no further page once a step has read what fits into memory', async () => {
     await using it = startSite(kind)
     for (let n = 0; n < 5; n++) it.put()

@@ -269,7 +269,7 @@ test('a limit of the address holds every request up, with and without Retry-Afte
       fault: { kind: 'throttled', retry_after_s: seconds },
     })
     const later = { ...it.call(), requests: 50, deadline_at: it.forum.now + 2 * MINUTE }
-    expect((await it.stream.advance(null, later)).ok).toBe(true)
+    expect((await it.watch.advance(null, later)).ok).toBe(true)
     expect(it.skipped()).toBe(seconds * 1000)
   }
 })

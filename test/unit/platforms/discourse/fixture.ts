@@ -148,15 +148,15 @@ export function startForum({
     credential,
   }
   const source = createDiscourse(options)
-  const { stream } = source
-  if (stream === null) throw new Error('the source has no stream')
+  const { watch } = source
+  if (watch === null) throw new Error('the source has no watch')
   const deadline = () => ({ deadline_at: clock.now() + MINUTE })
   const call = () => ({ ...deadline(), identity: ANONYMOUS })
 
   return {
     forum,
     source,
-    stream,
+    watch,
     call,
     acts: createDiscourseActs(createSiteClient(options)),
     base_url: options.base_url,
@@ -184,7 +184,7 @@ export function startForum({
       forum.last_id = Math.max(forum.last_id, id)
     },
     async step(state: string | null, requests = 50, places: string[] = []) {
-      const outcome = await stream.advance(state, { requests, places, ...deadline() })
+      const outcome = await watch.advance(state, { requests, places, ...deadline() })
       if (!outcome.ok) throw new Error(JSON.stringify(outcome.fault))
       return outcome.value
     },

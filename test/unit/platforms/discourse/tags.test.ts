@@ -195,7 +195,7 @@ test('a range that is read again has its tags, and those that changed', async ()
   script.listed = [1]
   const bounds = { requests: 50, places: [PLACE], deadline_at: it.forum.now + MINUTE }
   const reread = async () => {
-    const read = await it.stream.reread({ from_id: 60, to_id: 61 }, bounds)
+    const read = await it.watch.reread({ from_id: 60, to_id: 61 }, bounds)
     return read.ok ? placesIn(read.value.items) : read.fault
   }
   const all = range(30, 61).map((id) => `t1_${id}`)

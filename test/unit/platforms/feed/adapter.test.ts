@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { parseConfig } from '../../../../src/config/load.ts'
-import type { StreamStep } from '../../../../src/platforms/source.ts'
+import type { WatchStep } from '../../../../src/platforms/source.ts'
 import { realClock } from '../../../../src/runtime/runtime.ts'
 import { createSource } from '../../../../src/wiring/sources.ts'
 import { createLoopbackEgress } from '../../../support/loopback-egress.ts'
@@ -108,9 +108,9 @@ function startFeeds(
       }
     },
     /** One step, after `minutes`. */
-    async step(minutes = 10): Promise<StreamStep> {
+    async step(minutes = 10): Promise<WatchStep> {
       site.now += minutes * MINUTE
-      const outcome = await source.stream?.advance(state, {
+      const outcome = await source.watch?.advance(state, {
         requests: 10,
         interval_s: 300,
         deadline_at: site.now + MINUTE,
@@ -121,7 +121,7 @@ function startFeeds(
     },
     async fault(minutes = 10) {
       site.now += minutes * MINUTE
-      const outcome = await source.stream?.advance(state, {
+      const outcome = await source.watch?.advance(state, {
         requests: 10,
         interval_s: 300,
         deadline_at: site.now + MINUTE,
@@ -133,10 +133,10 @@ function startFeeds(
 }
 
 /** Dates have whole seconds: what an answer proves ends within the second before. */
-const isNow = (step: StreamStep, now: number): boolean =>
+const isNow = (step: WatchStep, now: number): boolean =>
   step.verified_until <= now && step.verified_until > now - 2000
 
-const titles = ({ items }: StreamStep): string[] =>
+const titles = ({ items }: WatchStep): string[] =>
   items.map((it) => (it.kind === 'post' ? it.title : ''))
 
 describe('a source of feeds', () => {
@@ -200,7 +200,7 @@ describe('a source of feeds', () => {
     it.post(1)
     it.site.now += 10 * MINUTE
     const call = { requests: 5, deadline_at: it.site.now + MINUTE }
-    const again = await it.source.stream?.advance(state, call)
+    const again = await it.source.watch?.advance(state, call)
     expect(again?.ok && titles(again.value)).toEqual(['title 4'])
   })
 

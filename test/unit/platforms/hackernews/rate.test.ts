@@ -9,7 +9,7 @@ import {
   toPost,
 } from '../../../../src/platforms/hackernews/readers.ts'
 import { createStories } from '../../../../src/platforms/hackernews/stories.ts'
-import { createStream } from '../../../../src/platforms/hackernews/stream.ts'
+import { createIdWatch } from '../../../../src/platforms/hackernews/watch.ts'
 import { createPace } from '../../../../src/platforms/pace.ts'
 import { answerHackerNews, planHackerNews } from '../../../world/sources/ids/hackernews.ts'
 
@@ -34,7 +34,7 @@ async function stepThrough(options: { meanGapMs: number; cadence_s: number; requ
     return answerHackerNews(items, path, now - START)
   }
   const stories = createStories()
-  const stream = createStream({
+  const watch = createIdWatch({
     clock,
     stories,
     maxItem: async () => ok(Number(get('/v0/maxitem.json'))),
@@ -56,7 +56,7 @@ async function stepThrough(options: { meanGapMs: number; cadence_s: number; requ
   for (let at = START; at < START + 20 * MINUTE; at += cadence_s * 1000) {
     now = Math.max(now, at)
     const call = { requests, deadline_at: now + MINUTE, share: SHARE }
-    const step = await stream.advance(state, call)
+    const step = await watch.advance(state, call)
     steps += 1
     if (!step.ok) continue
     state = step.value.state

@@ -110,7 +110,7 @@ test('piefed: at a slow cadence the second read follows the step', async () => {
   expect(listed.items).toEqual([])
   const began = clock.now()
   const bounds = { requests: 100, interval_s: 60, ...call() }
-  const settled = await source.stream?.settle?.(listed.state, bounds)
+  const settled = await source.watch?.settle?.(listed.state, bounds)
   expect(settled).toMatchObject({ ok: true, value: { items: [{ name: 't3_101' }] } })
   expect(clock.now() - began).toBeLessThanOrEqual(15 * S)
   expect(

@@ -1,6 +1,6 @@
 import { createLemmy } from '../../../../src/platforms/lemmy/adapter.ts'
 import { type Api, createApi } from '../../../../src/platforms/lemmy/api.ts'
-import type { StreamStep } from '../../../../src/platforms/source.ts'
+import type { WatchStep } from '../../../../src/platforms/source.ts'
 import { createLoopbackEgress } from '../../../support/loopback-egress.ts'
 
 export const S = 1000
@@ -312,15 +312,15 @@ export function createServer(
     },
     call: () => ({ deadline_at: clock.now() + 10 * MINUTE }),
     /** One step with the requests by id that follow it, or without them. */
-    async step(state: string | null, requests = 100, { settles = true } = {}): Promise<StreamStep> {
-      const { stream } = source
+    async step(state: string | null, requests = 100, { settles = true } = {}): Promise<WatchStep> {
+      const { watch } = source
       const call = () => ({ requests, deadline_at: clock.now() + 10 * MINUTE })
-      const outcome = await stream?.advance(state, call())
-      if (!outcome?.ok) throw new Error(outcome?.fault.kind ?? 'no stream')
+      const outcome = await watch?.advance(state, call())
+      if (!outcome?.ok) throw new Error(outcome?.fault.kind ?? 'no watch')
       let sum = outcome.value
       if (!settles) return sum
       for (;;) {
-        const more = await stream?.settle?.(sum.state, call())
+        const more = await watch?.settle?.(sum.state, call())
         if (!more?.ok || more.value.requests === 0) return sum
         sum = joined(sum, more.value)
       }
@@ -333,7 +333,7 @@ export function createServer(
 }
 
 /** Two parts of a step as one. */
-function joined(a: StreamStep, b: StreamStep): StreamStep {
+function joined(a: WatchStep, b: WatchStep): WatchStep {
   const back = new Set(b.items.map(({ name }) => name))
   return {
     ...b,

@@ -189,11 +189,11 @@ describe('a post that its server does not answer by id holds nothing up', () => 
     const call = () => ({ requests: 100, ...fixture.call() })
     put('post', 101, { is_draft: true, published: world.now - AGE })
     put('post', 102, { published: world.now - AGE })
-    const listed = await source.stream?.advance(state, call())
+    const listed = await source.watch?.advance(state, call())
     if (!listed?.ok) throw new Error('the lists failed')
     world.answer = () =>
       Response.json({ code: 400, message: 'connection refused' }, { status: 400 })
-    const settled = await source.stream?.settle?.(listed.value.state, call())
+    const settled = await source.watch?.settle?.(listed.value.state, call())
     expect(settled).toMatchObject({ ok: false, fault: { kind: 'unavailable' } })
   })
 })

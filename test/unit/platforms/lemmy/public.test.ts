@@ -7,7 +7,7 @@ import { createServer, MINUTE, S, T0 } from './fixture.ts'
 const OLD = { published: T0 - 2 * MINUTE }
 const namesOf = ({ items }: { items: { name: string }[] }) => items.map(({ name }) => name)
 
-/** A server with post 100 and comment 500, and the state of a stream that has begun there. */
+/** A server with post 100 and comment 500, and the state of a watch that has begun there. */
 async function begun(generation: 'v3' | 'v4' | 'piefed') {
   const fixture = createServer(generation)
   fixture.put('post', 100)
@@ -214,7 +214,7 @@ test.each(['v3', 'v4', 'piefed'] as const)(
     put('post', 100)
     world.answer = (path) => (path === '/community' ? new Response('', { status: 503 }) : null)
     const advance = (state: string | null, places: string[]) =>
-      source.stream?.advance(state, { requests: 10, ...fixture.call(), places })
+      source.watch?.advance(state, { requests: 10, ...fixture.call(), places })
     const { state } = await step(null)
     expect(source.partialFor?.('coffee')).toBeNull()
     expect(source.partialFor?.('tea')).toBe('places_not_read')
@@ -265,7 +265,7 @@ test('v3: an id of a comment is not believed void while the database is down', a
     const error = path === '/comment' ? 'couldnt_find_comment' : 'unknown'
     return Response.json({ error, message: 'Error occurred: no connection' }, { status: 400 })
   }
-  const settle = () => source.stream?.settle?.(listed.state, { requests: 2, ...fixture.call() })
+  const settle = () => source.watch?.settle?.(listed.state, { requests: 2, ...fixture.call() })
   expect(await settle()).toMatchObject({ ok: false, fault: { kind: 'unavailable' } })
   world.answer = () => null
   expect(await settle()).toMatchObject({ ok: true, value: { items: [{ name: 't1_501' }] } })

@@ -39,13 +39,13 @@ async function run(
     write(clock.now())
     world.requests.length = 0
     const bounds = { requests: 20, deadline_at: clock.now() + MINUTE, interval_s: 10 }
-    const listed = await source.stream?.advance(state, bounds)
+    const listed = await source.watch?.advance(state, bounds)
     if (!listed?.ok) continue
     state = listed.value.state
     for (const { name } of listed.value.items) found.add(name)
     let verified = listed.value.verified_until
     for (let n = 0; n < 50; n++) {
-      const more = await source.stream?.settle?.(state, bounds)
+      const more = await source.watch?.settle?.(state, bounds)
       if (!more?.ok || more.value.requests === 0) break
       state = more.value.state
       verified = more.value.verified_until
@@ -99,7 +99,7 @@ async function runShort(
     top += voids + 1
     put('post', top, { published: clock.now() })
     const bounds = { requests: 10, ...fixture.call(), interval_s: 10 }
-    const listed = await source.stream?.advance(state, bounds)
+    const listed = await source.watch?.advance(state, bounds)
     if (!listed?.ok) continue
     let report = listed.value
     for (let rounds = 0; ; rounds++) {
@@ -107,7 +107,7 @@ async function runShort(
       const { verified_until: until, behind } = report
       reports.push({ now: clock.now(), until, is_behind: behind !== null })
       state = report.state
-      const more = rounds < 20 ? await source.stream?.settle?.(state, bounds) : undefined
+      const more = rounds < 20 ? await source.watch?.settle?.(state, bounds) : undefined
       if (!more?.ok || more.value.requests === 0) break
       report = more.value
     }
@@ -150,7 +150,7 @@ test('one request in four is for hidden items, the longest overdue first', async
   world.now = began + 155 * S
   const listed = await step(state, 8, { settles: false })
   world.requests.length = 0
-  await source.stream?.settle?.(listed.state, { requests: 6, ...fixture.call() })
+  await source.watch?.settle?.(listed.state, { requests: 6, ...fixture.call() })
   const asked = world.requests.filter((it) => /\/(?:post|comment)\?id=/.test(it))
   expect(asked).toHaveLength(6)
   expect(asked.filter((it) => it.includes('comment')).map((it) => it.slice(-3))).toEqual([
@@ -239,7 +239,7 @@ test('a backlog of posts keeps no comment waiting', async () => {
   put('comment', 501, { is_unlisted: true })
   put('comment', 502)
   const listed = await step(first.state, 8, { settles: false })
-  const settled = await source.stream?.settle?.(listed.state, { requests: 8, ...fixture.call() })
+  const settled = await source.watch?.settle?.(listed.state, { requests: 8, ...fixture.call() })
   if (settled?.ok !== true) throw new Error('the step has failed')
   const names = settled.value.items.map(({ name }) => name)
   expect(names).toContain('t1_501')
@@ -279,8 +279,8 @@ test('requests by id end where the share of monitors in the minute ends', async 
   const { state } = await fixture.step(null)
   fixture.world.now += 2 * MINUTE
   put('post', 1020)
-  const listed = await source.stream?.advance(state, call())
+  const listed = await source.watch?.advance(state, call())
   if (!listed?.ok) throw new Error('not listed')
-  const settled = await source.stream?.settle?.(listed.value.state, call())
+  const settled = await source.watch?.settle?.(listed.value.state, call())
   expect(settled).toMatchObject({ ok: true, value: { requests: 1 } })
 })

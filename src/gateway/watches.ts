@@ -7,21 +7,21 @@ import { type AuditTokens, refill } from '../core/polling/audit.ts'
 import { ANONYMOUS, type Platform } from '../platforms/port.ts'
 import {
   type IdRange,
-  type ItemStream,
+  type IdWatch,
   type LeftOut,
   type PartialReason,
   type Reread,
   type Source,
-  type StreamStep,
   unsupported,
+  type WatchStep,
 } from '../platforms/source.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { createWatch, type Watch } from './watch.ts'
 
-export type StreamSource = {
+export type SourceWatch = {
   name: string
   /** Proof by its ids that nothing was missed. */
-  proof: ItemStream['proof']
+  proof: IdWatch['proof']
   has(capability: Parameters<Source['capabilities']['has']>[0]): boolean
   /** True when `place` is a name that it could have. */
   isPlace(place: string): boolean
@@ -37,12 +37,12 @@ export type StreamSource = {
   step(
     state: string | null,
     call: { interval_s: number; signal: AbortSignal; places: readonly string[] },
-  ): Promise<Outcome<StreamStep>>
+  ): Promise<Outcome<WatchStep>>
   /** Goes on where a step ended, after its items were recorded; null: nothing is left, or no request for it. */
   settle?(
     state: string,
     call: { interval_s: number; signal: AbortSignal; places: readonly string[] },
-  ): Promise<Outcome<StreamStep | null>>
+  ): Promise<Outcome<WatchStep | null>>
   /** A step is made at least this often, in seconds; Infinity: as often as monitors ask. */
   interval_max_s: number
   /** Time in which an item may be listed again under an old id; 0: steps find it. */
@@ -82,12 +82,12 @@ export type StreamSource = {
   ours(at: number): number
 }
 
-export type StreamSources = ReadonlyMap<string, StreamSource>
+export type Watches = ReadonlyMap<string, SourceWatch>
 
 /** What coverage of past days needs of the sources: the clock of the platform, and what they cannot prove. */
 export const coverageContext = (
   { clock_earliest_ms }: Pick<Watch, 'clock_earliest_ms'>,
-  sources: StreamSources,
+  sources: Watches,
 ) => ({
   offset_ms: clock_earliest_ms(),
   limitOf: (source: string, filter_spec: string) =>
@@ -132,17 +132,17 @@ type Options = {
   clock: Clock
 }
 
-/** A source for monitors; null: it has no stream. */
-export function createStreamSource({
+/** A source for monitors; null: it has no watch. */
+export function createSourceWatch({
   name,
   source,
   platform,
   requests_per_minute,
   clock,
-}: Options): StreamSource | null {
-  const { stream, capabilities, isPlace, clock_offset_ms } = source
-  if (stream === null) return null
-  const watch = createWatch({
+}: Options): SourceWatch | null {
+  const { watch, capabilities, isPlace, clock_offset_ms } = source
+  if (watch === null) return null
+  const lookups = createWatch({
     platform,
     states: source.states,
     // A source has one way in, which its own client paces.
@@ -162,7 +162,7 @@ export function createStreamSource({
     Math.max(REQUESTS_MIN, Math.floor((SHARE * perMinute() * interval_s) / 60))
   return {
     name,
-    proof: stream.proof,
+    proof: watch.proof,
     has: (capability) => capabilities.has(capability),
     isPlace,
     spell: (place) => source.spell?.(place) ?? place,
@@ -191,8 +191,8 @@ export function createStreamSource({
     // What a source states is never later than the present.
     ours: (at) => Math.min(at - lead(clock_offset_ms()), clock.now()),
     async step(state, { interval_s, signal, places }) {
-      const step = await stream.advance(state, {
-        requests: Math.max(stream.requests_min ?? 0, shareOf(interval_s)),
+      const step = await watch.advance(state, {
+        requests: Math.max(watch.requests_min ?? 0, shareOf(interval_s)),
         interval_s,
         deadline_at: clock.now() + Math.max(STEP_MIN_MS, interval_s * 1000),
         signal,
@@ -204,8 +204,8 @@ export function createStreamSource({
       return { ...step, value: { ...step.value, items: step.value.items.map(mark) } }
     },
     async settle(state, { interval_s, signal, places }) {
-      if (stream.settle === undefined) return ok(null)
-      const step = await stream.settle(state, {
+      if (watch.settle === undefined) return ok(null)
+      const step = await watch.settle(state, {
         requests: shareOf(interval_s),
         interval_s,
         // The next step must not wait for it.
@@ -219,12 +219,12 @@ export function createStreamSource({
       if (step.value.requests === 0) return ok(null)
       return { ...step, value: { ...step.value, items: step.value.items.map(mark) } }
     },
-    interval_max_s: stream.interval_max_s ?? Infinity,
-    relisted_ms: stream.relisted_ms,
+    interval_max_s: watch.interval_max_s ?? Infinity,
+    relisted_ms: watch.relisted_ms,
     reread_requests: rereadRequests,
     async reread(ids, { signal, places }) {
       const requests = Math.min(REREAD_AT_ONCE, rereadRequests())
-      const read = await stream.reread(ids, {
+      const read = await watch.reread(ids, {
         requests,
         deadline_at: clock.now() + REREAD_DEADLINE_MS,
         signal,
@@ -255,13 +255,13 @@ export function createStreamSource({
       if (!found.ok) return found
       return ok({ rows: found.value.rows.map((it) => mark({ ...it, kind: 'post' })), after: null })
     },
-    ...(watch.states && {
+    ...(lookups.states && {
       recheck: {
         per_minute: perMinute,
         // The thread of a comment may take another.
         requests_each: 2,
         states: async (...query: Parameters<NonNullable<Watch['states']>>) => {
-          const read = await watch.states?.(...query)
+          const read = await lookups.states?.(...query)
           if (read?.ok !== true) return read ?? unsupported('states')
           const marked = [...read.value].map(([key, it]): [string, ItemState] => [
             key,
@@ -273,7 +273,7 @@ export function createStreamSource({
     }),
     async refetch(fullnames, signal) {
       const tried = fullnames.slice(0, Math.max(1, Math.floor(REFETCH_SHARE * perMinute())))
-      const outcome = await watch.refetch(tried, signal)
+      const outcome = await lookups.refetch(tried, signal)
       return outcome.ok
         ? { tried, found: outcome.value.map(mark), fault: null }
         : { tried, found: [], fault: outcome.fault }

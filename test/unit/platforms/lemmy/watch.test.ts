@@ -6,7 +6,7 @@ import { createServer, MINUTE, S, T0 } from './fixture.ts'
 const HOUR = 60 * MINUTE
 const namesOf = ({ items }: { items: { name: string }[] }) => items.map(({ name }) => name)
 
-/** A server with post 100 and comment 500, and the state of a stream that has begun there. */
+/** A server with post 100 and comment 500, and the state of a watch that has begun there. */
 async function begun(generation: 'v3' | 'v4') {
   const fixture = createServer(generation)
   fixture.put('post', 100)
@@ -203,7 +203,7 @@ describe.each(['v3', 'v4'] as const)('%s', (generation) => {
     expect(world.requests.every((it) => it.includes('/list'))).toBe(true)
     // An id that was found just now is no backlog; it is not proven either.
     expect(listed).toMatchObject({ behind: null, requests: 2, verified_until: T0 })
-    const settled = await fixture.source.stream?.settle?.(listed.state, {
+    const settled = await fixture.source.watch?.settle?.(listed.state, {
       requests: 100,
       ...fixture.call(),
     })
@@ -225,11 +225,11 @@ describe.each(['v3', 'v4'] as const)('%s', (generation) => {
       world.now = T0 + at_s * S - fixture.slowed_ms()
       put('post', ++id, { is_unlisted: id % 2 === 0 })
       const bounds = { requests: 10, ...fixture.call() }
-      const listed = await source.stream?.advance(state, bounds)
+      const listed = await source.watch?.advance(state, bounds)
       if (!listed?.ok) continue
       state = listed.value.state
       for (let n = 0; n < 9; n++) {
-        const more = await source.stream?.settle?.(state, bounds)
+        const more = await source.watch?.settle?.(state, bounds)
         if (!more?.ok || more.value.requests === 0) break
         state = more.value.state
       }
@@ -353,7 +353,7 @@ describe.each(['v3', 'v4'] as const)('%s', (generation) => {
     const to_id = COMMENT_BASE + 2599
     expect(part.skipped).toEqual([{ from_id, to_id }])
     expect(from_id).toBeGreaterThan(COMMENT_BASE + 500)
-    const again = await source.stream?.reread(
+    const again = await source.watch?.reread(
       { from_id, to_id: from_id + 3 },
       { requests: 10, ...fixture.call() },
     )
@@ -361,7 +361,7 @@ describe.each(['v3', 'v4'] as const)('%s', (generation) => {
       ok: true,
       value: { behind: null, requests: 4, unanswered: [] },
     })
-    // For an hour, the stream is not complete.
+    // For an hour, the watch is not complete.
     world.now += MINUTE
     expect(await step(part.state)).toMatchObject({ behind: null, partial: 'not_affordable' })
     world.now += HOUR

@@ -82,10 +82,10 @@ describe.each(GENERATIONS)('the list of the %s generation', (generation) => {
     await using it = startForum({ generation })
     for (const id of range(1, 400)) it.put(id)
     const bounds = { requests: 50, deadline_at: it.forum.now + MINUTE }
-    const read = await it.stream.reread({ from_id: 101, to_id: 260 }, bounds)
+    const read = await it.watch.reread({ from_id: 101, to_id: 260 }, bounds)
     expect(read).toMatchObject({ ok: true, value: { behind: null } })
     expect(read.ok && idsOf(read.value)).toEqual(range(101, 260))
-    const cut = await it.stream.reread({ from_id: 101, to_id: 260 }, { ...bounds, requests: 1 })
+    const cut = await it.watch.reread({ from_id: 101, to_id: 260 }, { ...bounds, requests: 1 })
     expect(cut.ok && cut.value.behind?.from_id).toBe(101)
   })
 
@@ -233,7 +233,7 @@ test('a first step without the list of topics fails, as no later list could show
   it.forum.override = ({ path }) =>
     path === '/latest.json' ? new Response('', { status: 404 }) : null
   const bounds = { requests: 5, places: [], deadline_at: it.forum.now + MINUTE }
-  expect(await it.stream.advance(null, bounds)).toMatchObject({ ok: false })
+  expect(await it.watch.advance(null, bounds)).toMatchObject({ ok: false })
 })
 
 test('an empty first page is no observation', async () => {
@@ -390,7 +390,7 @@ test.each([
 ])('%s in place of the list is a fault', async (_, answer, kind) => {
   await using it = startForum()
   it.forum.override = answer
-  const outcome = await it.stream.advance(null, { requests: 5, deadline_at: it.forum.now + MINUTE })
+  const outcome = await it.watch.advance(null, { requests: 5, deadline_at: it.forum.now + MINUTE })
   expect(outcome).toMatchObject({ ok: false, fault: { kind } })
 })
 

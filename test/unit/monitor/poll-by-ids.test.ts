@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { fail, type Fault, ok } from '../../../src/core/base/result.ts'
 import { type Item, MORE_PLACES } from '../../../src/core/forum/items.ts'
 import { DAY_MS } from '../../../src/core/polling/days.ts'
-import type { StreamSource, StreamSources } from '../../../src/gateway/streams.ts'
+import type { SourceWatch, Watches } from '../../../src/gateway/watches.ts'
 import { eraseItems, listErased } from '../../../src/store/erasure/erase.ts'
 import { listEvents, listGaps } from '../../../src/store/monitoring/checks.ts'
 import { listCoverage } from '../../../src/store/monitoring/coverage-days.ts'
@@ -37,7 +37,7 @@ function createSource(name: string) {
     hold: null as Promise<void> | null,
   }
   let max = 10
-  const source: StreamSource = {
+  const source: SourceWatch = {
     name,
     proof: 'dense',
     has: () => true,
@@ -125,8 +125,8 @@ function startWith(...names: string[]) {
 
 function startWithin(bounds: { source_bytes_per_day?: number }, ...names: string[]) {
   const sources = names.map((name) => [name, createSource(name)] as const)
-  const streams: StreamSources = new Map(sources.map(([name, { source }]) => [name, source]))
-  const fixture = startMonitorFixture({ streams, ...bounds })
+  const watches: Watches = new Map(sources.map(([name, { source }]) => [name, source]))
+  const fixture = startMonitorFixture({ watches, ...bounds })
   fixture.webhook('wh_1')
   const site = (name: string) => new Map(sources).get(name) ?? createSource(name)
   return Object.assign(fixture, { site })
@@ -144,7 +144,7 @@ const failureOf = (turn: Promise<unknown>) => turn.then(() => 'none', String)
 
 const facts = (fixture: MonitorFixture, id = 'mon_1') => listMonitorFeeds(fixture.db, id)[0]
 
-test('a stream starts at the present end, and its items match once', async () => {
+test('a source that is read by ids starts at the present end, and its items match once', async () => {
   await using owned = startWith('a')
   const a = owned.site('a')
   a.put('before', START)
@@ -652,7 +652,7 @@ test('a source that does not answer takes no slot of another feed', async () => 
   answer()
 })
 
-test('a stream without active monitors is not read, and then starts over', async () => {
+test('a source without active monitors is not read, and then starts over', async () => {
   await using owned = await watching()
   owned.edit('mon_1', { active: false })
   owned.site('a').put('meanwhile', START + S)
@@ -667,7 +667,7 @@ test('a stream without active monitors is not read, and then starts over', async
   expect(owned.titles()).toEqual(['after'])
 })
 
-test('streams are no part of batches and audits', async () => {
+test('feeds by ids are no part of batches and audits', async () => {
   await using owned = startWith('a', 'b')
   owned.monitor('mon_1', { source: ['a', 'b'] })
   await owned.pollDue()

@@ -1,13 +1,7 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Item } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
-import {
-  hasReadEnough,
-  type ItemStream,
-  pollCall,
-  type StreamCall,
-  type StreamStep,
-} from '../source.ts'
+import { hasReadEnough, type IdWatch, pollCall, type WatchCall, type WatchStep } from '../source.ts'
 import { fieldsOf, idsOf, numberAt, wrongField } from '../values.ts'
 import {
   createQueues,
@@ -91,15 +85,15 @@ const ORPHAN_MS = 10 * 60_000
 const DAY_MS = 86_400_000
 
 /**
- * The stream of all items: ids are dense, so that every id up to `maxitem` has an item, or will.
+ * The watch of all items: ids are dense, so that every id up to `maxitem` has an item, or will.
  * https://github.com/HackerNews/API
  */
-export function createStream(reader: ItemReader): ItemStream {
+export function createIdWatch(reader: ItemReader): IdWatch {
   const { clock } = reader
   const touches = createTouches()
   let is_restored = false
 
-  async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
+  async function advance(text: string | null, bounds: WatchCall): Promise<Outcome<WatchStep>> {
     const { share = 1 } = bounds
     const call = pollCall(bounds)
     const began = clock.now()
@@ -230,7 +224,7 @@ async function readNew(state: State, step: Step, kept: number): Promise<number> 
 function settle(
   state: State,
   { last, step, queues, now }: { last: number; step: Step; queues: Queues; now: number },
-): StreamStep {
+): WatchStep {
   const { first, until } = state
   // Ids are in the order of creation: one without an item is no older than the item below it.
   const timeBelow = (id: number): number => step.timeBelow(id, state.last) ?? state.time
@@ -298,7 +292,7 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
     )
 
   return {
-    /** Items above a comment are part of the stream from the first id on. */
+    /** Items above a comment are part of the watch from the first id on. */
     begin: (state: Pick<State, 'first' | 'last'>, time = 0) =>
       void ({ first, last, time: newest } = { ...state, time }),
     left: () => (fault === null && !hasReadEnough(call) ? Math.max(0, requests_max - sent) : 0),

@@ -4,11 +4,11 @@ import type { HttpCall } from '../http.ts'
 import {
   hasReadEnough,
   type IdRange,
-  type ItemStream,
+  type IdWatch,
   type PartialReason,
   pollCall,
-  type StreamCall,
-  type StreamStep,
+  type WatchCall,
+  type WatchStep,
 } from '../source.ts'
 import { climb, isAfter, type Summit } from '../summit.ts'
 import { isTag, type TopicTags } from './tags.ts'
@@ -41,7 +41,7 @@ export type TopicsPage = {
   more: boolean
 }
 
-/** Reads of the API that the stream needs. `before` null: the newest page. */
+/** Reads of the API that the watch needs. `before` null: the newest page. */
 export type PostReader = {
   clock: { now(): number }
   page(before: number | null, call: HttpCall): Promise<Outcome<StreamPage>>
@@ -108,13 +108,13 @@ const CACHE_MS = 60_000
 const RELISTED_MS = 24 * 3_600_000
 
 /**
- * The stream of all posts of a site, by its list in the order of ids. What it proves: every post
+ * The watch of all posts of a site, by its list in the order of ids. What it proves: every post
  * with an id in the range that was visible to the reader when its page was read.
  * https://docs.discourse.org/#tag/Posts/operation/listPosts
  */
-export function createPostStream(
+export function createPostWatch(
   reader: PostReader,
-): ItemStream & { partialFor(place: string): PartialReason | null } {
+): IdWatch & { partialFor(place: string): PartialReason | null } {
   const { clock, tags } = reader
   /**
    * Posts that wait after the last step, and those that waited before it: it may not be recorded yet, with what it gave.
@@ -147,7 +147,7 @@ export function createPostStream(
     state.untagged = rest
   }
 
-  async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
+  async function advance(text: string | null, bounds: WatchCall): Promise<Outcome<WatchStep>> {
     const call = pollCall(bounds)
     const now = clock.now()
     const state = read(text)
@@ -403,7 +403,7 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
 
   /**
    * Takes the rows of a page that covers a range, and closes the holes within. `newest`: no row is
-   * above the page. `present`: the rows belong to the time before the stream.
+   * above the page. `present`: the rows belong to the time before the watch.
    */
   function accept(
     { rows, as_of }: StreamPage,

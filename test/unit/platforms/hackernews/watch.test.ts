@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { fail, ok } from '../../../../src/core/base/result.ts'
 import { toItem } from '../../../../src/platforms/hackernews/readers.ts'
 import { createStories } from '../../../../src/platforms/hackernews/stories.ts'
-import { createStream } from '../../../../src/platforms/hackernews/stream.ts'
+import { createIdWatch } from '../../../../src/platforms/hackernews/watch.ts'
 
 const S = 1000
 const MINUTE = 60 * S
@@ -27,7 +27,7 @@ function createApi() {
     restored: [] as unknown[],
   }
   const story = { id: '1', title: 'a story', url: null, author: 'ann', place: 'story' } as const
-  const stream = createStream({
+  const watch = createIdWatch({
     clock: { now: () => api.now },
     async maxItem() {
       api.max_read += 1
@@ -74,11 +74,11 @@ function createApi() {
       api.max = Math.max(api.max, id)
     },
     async step(state: string | null, requests = 50) {
-      const outcome = await stream.advance(state, { requests, deadline_at: api.now + MINUTE })
+      const outcome = await watch.advance(state, { requests, deadline_at: api.now + MINUTE })
       if (!outcome.ok) throw new Error(outcome.fault.kind)
       return outcome.value
     },
-    stream,
+    watch,
   }
 }
 
@@ -293,10 +293,10 @@ test('a dead item is requested for a day, each time after three times as long, a
 })
 
 test('a dead item under an id that was reported is still missing for a reread', async () => {
-  const { put, stream, api } = createApi()
+  const { put, watch, api } = createApi()
   put(101, { dead: true })
   put(102)
-  const again = await stream.reread(
+  const again = await watch.reread(
     { from_id: 101, to_id: 102 },
     { requests: 10, deadline_at: api.now + MINUTE },
   )
@@ -340,14 +340,14 @@ test('items above a comment that were read for it are items too, as they are now
 })
 
 test('a comment whose parent cannot be read is no item yet, nor is its parent passed', async () => {
-  const { put, step, api, stream } = createApi()
+  const { put, step, api, watch } = createApi()
   const { state } = await step(null)
   api.now += 5 * S
   put(101)
   put(102, { parent: 101 })
   api.above = [101, 99]
   api.down.add(99)
-  const cut = await stream.advance(state, { requests: 50, deadline_at: api.now + MINUTE })
+  const cut = await watch.advance(state, { requests: 50, deadline_at: api.now + MINUTE })
   expect(cut).toMatchObject({ ok: false, fault: { kind: 'unavailable' } })
   api.down.clear()
   api.above = []
@@ -355,7 +355,7 @@ test('a comment whose parent cannot be read is no item yet, nor is its parent pa
 })
 
 test('a step sends no more than may be sent now, and none when a minute is used up', async () => {
-  const { put, step, api, stream } = createApi()
+  const { put, step, api, watch } = createApi()
   const { state } = await step(null)
   api.now += 5 * S
   for (let id = 101; id <= 130; id++) put(id)
@@ -363,7 +363,7 @@ test('a step sends no more than may be sent now, and none when a minute is used 
   const part = await step(state)
   expect(part.requests).toBeLessThanOrEqual(5)
   api.left = 0
-  const none = await stream.advance(part.state, { requests: 50, deadline_at: api.now + MINUTE })
+  const none = await watch.advance(part.state, { requests: 50, deadline_at: api.now + MINUTE })
   expect(none).toMatchObject({ ok: false, fault: { kind: 'throttled', not_requested: true } })
 })
 
@@ -457,10 +457,10 @@ test.each([
   expect(next.items).toMatchObject([{ kind: 'post', id: '101', ...shown }])
 })
 
-test('a range is read again without moving the stream', async () => {
-  const { put, stream, api } = createApi()
+test('a range is read again without moving the watch', async () => {
+  const { put, watch, api } = createApi()
   for (let id = 101; id <= 105; id++) put(id)
-  const again = await stream.reread(
+  const again = await watch.reread(
     { from_id: 101, to_id: 105 },
     { requests: 3, deadline_at: api.now + MINUTE },
   )
@@ -493,20 +493,20 @@ test('a change that a step cannot read is read by a later one, when the list has
 })
 
 test('ids without an item are named by a reread, and answered ones by a step', async () => {
-  const { put, step, api, stream } = createApi()
+  const { put, step, api, watch } = createApi()
   const { state } = await step(null)
   api.now += 5 * S
   put(101)
   put(103)
   const next = await step(state)
   expect(next.answered).toEqual([101, 103])
-  const again = await stream.reread(
+  const again = await watch.reread(
     { from_id: 101, to_id: 103 },
     { requests: 10, deadline_at: api.now + MINUTE },
   )
   expect(again).toMatchObject({ ok: true, value: { unanswered: [102], behind: null, requests: 3 } })
   api.down.add(102)
-  const failed = await stream.reread(
+  const failed = await watch.reread(
     { from_id: 102, to_id: 103 },
     { requests: 10, deadline_at: api.now + MINUTE },
   )

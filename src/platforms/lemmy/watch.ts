@@ -2,11 +2,11 @@ import { fail, ok, type Outcome } from '../../core/base/result.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import {
   type IdRange,
-  type ItemStream,
+  type IdWatch,
   type PartialReason,
   pollCall,
-  type StreamCall,
-  type StreamStep,
+  type WatchCall,
+  type WatchStep,
 } from '../source.ts'
 import { isAfter } from '../summit.ts'
 import { fieldsOf } from '../values.ts'
@@ -56,7 +56,7 @@ const KINDS = ['post', 'comment'] as const
 const PAGES_MAX = 20
 /** Rows at the end of a page; if none of them is new, the next page has hardly a new one. */
 const PAGE_TAIL = 10
-/** So long after ids were left behind, the stream is not complete. */
+/** So long after ids were left behind, the watch is not complete. */
 const SKIP_MS = 3_600_000
 const MODLOG_EVERY_MS = 60_000
 const VANISHED_MAX = 5
@@ -82,12 +82,12 @@ const PROOF_MS = 60_000
 const WAIT_MIN_MS = 500
 
 /**
- * The stream of posts and comments by the server's own ids: the newest pages for most of them, one
+ * The watch of posts and comments by the server's own ids: the newest pages for most of them, one
  * request for each id between that no page had. Neither series is dense, and no list is in the order
  * of arrival: posts of other servers arrive late, under their own date and a new id.
  * A step reads the lists only, so that their items are matched at once. The requests by id follow it.
  */
-export function createStream({
+export function createIdWatch({
   clock,
   api,
   site_url,
@@ -100,7 +100,7 @@ export function createStream({
   localName(place: string): string
   /** Requests that monitors have sent beside steps, and that these have not paid for yet. */
   beside: { requests: number }
-}): ItemStream {
+}): IdWatch {
   /** Adds the requests that steps may send since the last time. They pay for those of rereads and checks, and run into no debt. */
   function refill({ budget }: State, now: number, requests: number): void {
     const gained = (Math.max(0, now - budget.at) / 60_000) * SHARE * api.perMinute()
@@ -111,7 +111,7 @@ export function createStream({
     budget.at = now
   }
 
-  async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
+  async function advance(text: string | null, bounds: WatchCall): Promise<Outcome<WatchStep>> {
     const call = pollCall(bounds)
     const server = await api.server(call)
     if (!server.ok) return server
@@ -195,7 +195,7 @@ export function createStream({
     return ok(went_back ? { ...found, went_back } : found)
   }
 
-  async function settle(text: string, bounds: StreamCall): Promise<Outcome<StreamStep>> {
+  async function settle(text: string, bounds: WatchCall): Promise<Outcome<WatchStep>> {
     const call = pollCall(bounds)
     const server = await api.server(call)
     if (!server.ok) return server
@@ -635,8 +635,8 @@ function result(
   state: State,
   step: StepReads,
   now: number,
-  found: Pick<StreamStep, 'behind' | 'skipped' | 'partial'>,
-): StreamStep {
+  found: Pick<WatchStep, 'behind' | 'skipped' | 'partial'>,
+): WatchStep {
   const { post, comment } = state
   for (const kind of KINDS) boundHoles(state[kind])
   state.budget.tokens -= step.requests()
