@@ -240,7 +240,7 @@ test('redeliver_refusal says why a delivery cannot be sent again, as redelivery 
     await clock.advance(2 * MINUTE)
   }
   await matched(500, 500)
-  const [delivery_id] = ids(await it.call(DELIVERIES))
+  const [delivery_id = ''] = ids(await it.call(DELIVERIES))
   const refusal = async () => {
     const { deliveries } = (await it.call(`${DELIVERIES}?q=${delivery_id}`)).body
     const { queued } = (await post(`${DELIVERIES}/redeliver`, { delivery_id, dry_run: true })).body
