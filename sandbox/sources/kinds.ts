@@ -1,4 +1,5 @@
 import { DISCOURSE } from '../discourse/kind.ts'
+import { FEED } from '../feed/kind.ts'
 import { HACKERNEWS } from '../hackernews/kind.ts'
 import { LEMMY } from '../lemmy/kind.ts'
 import { PIEFED } from '../piefed/kind.ts'
@@ -6,6 +7,7 @@ import { type SimulationOptions, startSource } from './start.ts'
 
 const STARTERS = {
   discourse: (options: SimulationOptions) => startSource(DISCOURSE, options),
+  feed: (options: SimulationOptions) => startSource(FEED, options),
   hackernews: (options: SimulationOptions) => startSource(HACKERNEWS, options),
   lemmy: (options: SimulationOptions) => startSource(LEMMY, options),
   piefed: (options: SimulationOptions) => startSource(PIEFED, options),

@@ -1,5 +1,12 @@
 /** Platforms that the sandbox simulates; the first one is the default. */
-export const SANDBOX_KINDS = ['reddit', 'discourse', 'hackernews', 'lemmy', 'piefed'] as const
+export const SANDBOX_KINDS = [
+  'reddit',
+  'discourse',
+  'hackernews',
+  'lemmy',
+  'piefed',
+  'feed',
+] as const
 
 export type SandboxKind = (typeof SANDBOX_KINDS)[number]
 

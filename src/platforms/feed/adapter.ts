@@ -48,6 +48,8 @@ const FAULTS_MAX = 3
 /** An entry that is older when it is first seen was hidden until then, or its list was polled seldom. */
 const LATE_MS = 600_000
 const CADENCE_S = 300
+/** A feed that is due before long is polled now: the next step may be a minute away. */
+const EARLY_MS = 5000
 
 /** The positions of all feeds, by name. A text that is none gives none: everything begins again. */
 function positionsOf(text: string | null): Map<string, FeedPosition> {
@@ -187,7 +189,7 @@ export function createFeeds(given: SourceOptions): Source {
     const at = (name: string): FeedPosition =>
       faulty.get(name)?.position ?? positions.get(name) ?? NEW_POSITION
     const due = feeds
-      .filter(({ name }) => !at(name).is_gone && at(name).due_at <= began)
+      .filter(({ name }) => !at(name).is_gone && at(name).due_at <= began + EARLY_MS)
       .toSorted((a, b) => at(a.name).due_at - at(b.name).due_at)
       .slice(0, Math.max(1, call.requests))
     const items: Item[] = []

@@ -213,8 +213,12 @@ function decide(text: string, answers: readonly Answered[]): Decision {
       ? { found: { ...found.found, base_url: 'https://www.reddit.com' } }
       : found
   }
-  const [page] = answers
-  if (page === undefined) return { ask: url.href }
+  const has_scheme = /^\s*[a-z][a-z+.-]*:/i.test(text) && !/^\s*[\w.-]+:\d/.test(text)
+  const [secure] = answers
+  // A site without TLS, whose address was given without a scheme.
+  const plain = url.href.replace(/^https:/, 'http:')
+  const page = secure?.status === 0 && !has_scheme ? answers[1] : secure
+  if (page === undefined) return { ask: secure === undefined ? url.href : plain }
   const final = URL.parse(page.url) ?? url
   const asked = new Map(answers.map((it) => [it.asked, it]))
   const next = (candidates: readonly string[]): string | undefined =>

@@ -234,6 +234,17 @@ test('nothing is found after six requests at most, and the reason names them', a
   expect(why).toContain('https://f.example.org/a (200)')
 })
 
+test('a site without TLS is found by its host alone', async () => {
+  const { found, asked } = await discover('f.example.org', async (address) => ({
+    asked: address,
+    url: address,
+    status: address.startsWith('http:') ? 200 : 0,
+    text: address.startsWith('http:') ? RSS : '',
+  }))
+  expect(found?.base_url).toBe('http://f.example.org/')
+  expect(asked).toHaveLength(2)
+})
+
 test('redirects count as requests', async () => {
   const { found } = await at('https://f.example.org/a', () => ({ status: 302, to: '/a' }))
   expect(found).toBeNull()
