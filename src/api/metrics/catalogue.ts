@@ -85,6 +85,10 @@ export const METRICS = {
     'Stored items that are due to be read again; counted up to 5,000 of each source.',
   ),
   kept_items_lag_seconds: gauge('By how long the most overdue check of a stored item is late.'),
+  projection_unread: gauge(
+    'Matches that have yet to reach the inbox and the checks of stored items, or the archive.',
+    'projection',
+  ),
   filters_too_slow_total: counter(
     'Monitors paused because their patterns exceeded the processor time of a monitor.',
   ),

@@ -9,6 +9,7 @@ import { WEBHOOK_KINDS } from '../../delivery/kinds.ts'
 import { LOOPS } from '../../runtime/loop.ts'
 import type { Clock, Fence } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
+import { countUnread, PROJECTIONS } from '../../store/delivery/projections.ts'
 import { checksState } from '../../store/erasure/kept-items.ts'
 import {
   lastBackupAt,
@@ -230,6 +231,9 @@ function registerDeliveryGauges(
     const { due, lag_ms } = checksState(db, clock.now())
     return { kept_items_due: due, kept_items_lag_seconds: lag_ms / 1000 }
   })
+  metrics.onScrape('projection_unread', () =>
+    PROJECTIONS.map((projection) => [{ projection }, countUnread(db, projection)] as const),
+  )
   metrics.onScrapeAll(['deliveries_pending', 'delivery_oldest_pending_seconds'], () => {
     const { by_retry_index, oldest_at } = measurePending(db)
     const age_ms = oldest_at === null ? 0 : clock.now() + true_ahead_ms() - oldest_at

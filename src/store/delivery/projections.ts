@@ -13,7 +13,8 @@ import { unpackBody } from './messages.ts'
 // Kept items, inbox and archive follow the messages of matches after their commit, each from where it is: nothing on the path
 // of a match waits for them. The name of each, and what it has read, is in `projections`.
 
-type Projection = 'inbox' | 'archive'
+export const PROJECTIONS = ['inbox', 'archive'] as const
+type Projection = (typeof PROJECTIONS)[number]
 
 /** A message as a projection reads it. `matched_at`: by the local clock. */
 export type MatchMessage = { row: number; monitor_id: string; body: Uint8Array; matched_at: number }
