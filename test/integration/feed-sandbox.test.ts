@@ -57,7 +57,7 @@ async function startWorld(seed: number) {
     /** One step; null: the source has a fault. */
     async step() {
       now += 2 * MINUTE
-      const step = await source.stream?.advance(state, {
+      const step = await source.watch?.advance(state, {
         requests: 5,
         interval_s: 60,
         deadline_at: now + MINUTE,
