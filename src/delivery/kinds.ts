@@ -1,3 +1,4 @@
+import { peerUrl } from '../core/base/url.ts'
 import type { Credentials } from '../core/delivery/credentials.ts'
 import { WEBHOOK_EVENTS } from '../core/delivery/target.ts'
 import { discord } from './kinds/discord.ts'
@@ -32,7 +33,7 @@ export const WEBHOOK_KINDS: readonly string[] = KINDS.map(({ name }) => name)
 export const kindOf = (name: string): Kind => KINDS.find((it) => it.name === name) ?? webhook
 
 export const kindOfUrl = (url: string): Kind => {
-  const href = URL.parse(url)?.href ?? ''
+  const href = peerUrl(url)?.href ?? ''
   return KINDS.find(({ infers }) => infers?.test(href)) ?? webhook
 }
 
@@ -48,7 +49,7 @@ export const EVENTS_FORM = `events must be a list of ${WEBHOOK_EVENTS.join(', ')
 export function fits(kind: Kind, url: string): boolean {
   const inferred = kindOfUrl(url)
   if (inferred === kind || kind.name === 'email') return inferred === kind
-  return inferred === webhook && !kind.official?.test(URL.parse(url)?.hostname ?? '')
+  return inferred === webhook && !kind.official?.test(peerUrl(url)?.hostname ?? '')
 }
 
 export const addressForm = ({ example_url, note }: Kind): string =>
@@ -98,7 +99,7 @@ export function readAddress(
   text: string,
 ): Found | null {
   if (check === undefined) return { url: text }
-  const url = URL.parse(text)
+  const url = peerUrl(text)
   if (url === null || !schemes.includes(url.protocol) || url.hash !== '') return null
   if (schemes.includes('https:') && url.username + url.password !== '') return null
   return check(url)

@@ -87,6 +87,13 @@ test.each<[string, object, string, string, string]>([
     'token of an application',
   ],
   [
+    'a name of half a megabyte of marks',
+    { url: `https://${'\u0316\u0301'.repeat(120_000)}.example/` },
+    'webhook_url_rejected',
+    'url',
+    'absolute address',
+  ],
+  [
     'another form',
     { kind: 'ntfy', url: 'https://receiver.test/' },
     'webhook_url_rejected',

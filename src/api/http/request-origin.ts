@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 
 import { ApiError } from '../../core/base/errors.ts'
+import { peerUrl } from '../../core/base/url.ts'
 import { isUnderPath } from './routes.ts'
 
 /** Origin of a call, as far as the configuration trusts the forwarding headers. */
@@ -253,7 +254,7 @@ const hostOf = ({ headers }: Request): string | null =>
 
 const bare = (host: string) => host.replace(/^\[(.*)\]$/, '$1')
 
-const originOf = (address: string): string | null => URL.parse(address)?.origin ?? null
+const originOf = (address: string): string | null => peerUrl(address)?.origin ?? null
 
 /** Policy: nothing loads from other origins, no inline scripts, no framing. */
 const CSP = [

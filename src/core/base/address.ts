@@ -1,6 +1,7 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 
 import { once } from './lazy.ts'
+import { peerUrl } from './url.ts'
 
 // Rejected alternative: a library's definition of "private". Each one tried lets cloud-internal,
 // transition or unallocated ranges through. Here IPv6 lists the public ranges, and IPv4 lists every
@@ -154,7 +155,7 @@ export function parseTarget(text: string, allowed: Allowed): Parsed {
   const authority = /^(https?):\/\/([^/?#]+)/i.exec(text)
   if (!authority || (authority[1]?.toLowerCase() === 'http' && !allowed.http))
     return refuse('not_https')
-  const url = URL.parse(text)
+  const url = peerUrl(text)
   if (url === null) return refuse('malformed')
   if (url.username !== '' || url.password !== '' || authority[2]?.includes('@'))
     return refuse('userinfo')
@@ -215,7 +216,7 @@ const LIFTABLE: ReadonlySet<AddressRefusal> = new Set(['not_https', 'name', 'por
  * configuration allows it, or none should.
  */
 export function guardLines(text: string, refusal: AddressRefusal): string[] | null {
-  const url = URL.parse(text)
+  const url = peerUrl(text)
   if (!LIFTABLE.has(refusal) || url === null) return null
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   const entry = { allow_targets: [host], allow_http: url.protocol === 'http:' }

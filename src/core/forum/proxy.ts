@@ -1,5 +1,7 @@
 import { isIPv4 } from 'node:net'
 
+import { peerUrl } from '../base/url.ts'
+
 export const PROXY_SCHEMES = ['http', 'https', 'socks4', 'socks5', 'socks5h'] as const
 type ProxyScheme = (typeof PROXY_SCHEMES)[number]
 
@@ -92,7 +94,7 @@ function parseAddress(text: string, scheme_required: boolean): ProxyParsed {
 
 /** Normalised host name; null if malformed, or an IP address in an unusual notation. */
 function hostOf(name: string): string | null {
-  const url = name.includes('%') ? null : URL.parse(`http://${name}`)
+  const url = name.includes('%') ? null : peerUrl(`http://${name}`)
   if (url === null) return null
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   // 0177.1 and 2130706433 are IPv4 addresses for some parsers and names for others.

@@ -97,6 +97,7 @@ test.each([
   ['https://hooks.example.com/\x7f', 'malformed'],
   ['https://hooks.example.com\\@evil.example.net/', 'malformed'],
   ['', 'malformed'],
+  [`https://${'\u0316\u0301'.repeat(900)}.example.com/`, 'malformed'],
   [`https://hooks.example.com/${'a'.repeat(2048)}`, 'malformed'],
   ['https://intranet/', 'name'],
   ['https://db.internal/', 'name'],
