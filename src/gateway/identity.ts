@@ -5,10 +5,13 @@ import type { Me } from '../core/forum/items.ts'
 import type { Proxy } from '../core/forum/proxy.ts'
 import { cookieHeader, type Session } from '../core/forum/session.ts'
 import type { Call, Identity, Listing, Listings, Platform } from '../platforms/port.ts'
+import { unsupported } from '../platforms/source.ts'
 import type { Clock } from '../runtime/runtime.ts'
 
 /** Source of identities: the pool. */
 export type Identities = {
+  /** False: a call with a session is refused, as there are no accounts of callers. */
+  takes_sessions?: false
   /** An identity for reads, except those in `avoid`; null if there is none. */
   lease(use: 'read', avoid?: readonly string[]): Identity | null
   /** The identity of a session that the pool itself has lent; null for a caller's own. */
@@ -84,6 +87,7 @@ export function createCaller({
   }
 
   async function caller<T>(session: Session, work: Work<T>): Promise<Outcome<T>> {
+    if (identities.takes_sessions === false) return unsupported('session')
     const call = callOf(session)
     const outcome = await work(call)
     // A dead session and a search without results both return an empty page.
@@ -93,6 +97,7 @@ export function createCaller({
   }
 
   async function account<T>(session: Session, work: Work<T>): Promise<Outcome<T>> {
+    if (identities.takes_sessions === false) return unsupported('session')
     const call = callOf(session)
     const outcome = await work(call)
     return outcome.ok && isAnonymous(call) ? SESSION_DEAD : outcome

@@ -1,3 +1,4 @@
+import { recordOf } from '../core/base/object.ts'
 import { fail, type Outcome } from '../core/base/result.ts'
 import { peerUrl } from '../core/base/url.ts'
 import type { Item } from '../core/forum/items.ts'
@@ -12,7 +13,7 @@ import type { ItemStates, LoginCode, LoginRequest, Platform, Use } from './port.
 type SourceKind = 'reddit' | 'discourse' | 'hackernews' | 'lemmy' | 'piefed' | 'feed'
 
 /** The reads of the port that a source may have; each is a capability of its name. */
-export type ReadPort = Omit<
+export type SourceReads = Omit<
   Platform,
   'me' | 'feed' | 'commentOf' | 'clock_offset_ms' | 'clock_measured_ms' | 'copy_ms'
 >
@@ -38,7 +39,7 @@ export const READ_CAPABILITIES = [
   'user',
   'community',
   'moderators',
-] as const satisfies readonly (keyof ReadPort)[]
+] as const satisfies readonly (keyof SourceReads)[]
 export type ReadCapability = (typeof READ_CAPABILITIES)[number]
 
 /** Capabilities beyond reads. */
@@ -64,7 +65,7 @@ export type SourceSignIn =
  * Acts as one account; one that is absent is a capability that the source lacks. Fullnames hold the
  * source's own ids. Each request that changes something is sent once.
  */
-export type SourceActs = {
+export type CredentialActs = {
   /** Fullname of a link that names a comment by its number; absent: no link does. */
   numbered?(place: { post_id: string; number: number }, call: ActCall): Promise<Outcome<string>>
   login?(
@@ -264,15 +265,15 @@ export type Source = {
   kind: SourceKind
   url: string
   capabilities: ReadonlySet<Capability>
-  reads: ReadPort
+  reads: SourceReads
   watch: IdWatch | null
   /** True: names of places and users have the form of those of `home`. Default: false. */
   has_names_of_home?: true
   /** The newest posts with fewer requests than `posts` takes; absent: that is one request. */
-  newestPosts?: ReadPort['posts']
+  newestPosts?: SourceReads['posts']
   /** States of items, with one or two requests for each; absent: kept items are not read again. */
   states?: ItemStates
-  acts: SourceActs
+  acts: CredentialActs
   /** Null: acts need no such permission, or there are none. */
   authorization: Authorization | null
   /** True when `place` is a name that the source could have. */
@@ -309,37 +310,16 @@ export function itemAt(
 
 export const unsupported = (capability: string) => fail({ kind: 'unsupported', capability })
 
-const refuse = (capability: ReadCapability) => async () => unsupported(capability)
-
-const NO_READS: ReadPort = {
-  posts: refuse('posts'),
-  comments: refuse('comments'),
-  search: refuse('search'),
-  searchMedia: refuse('searchMedia'),
-  searchCommunities: refuse('searchCommunities'),
-  searchUsers: refuse('searchUsers'),
-  userComments: refuse('userComments'),
-  userItems: refuse('userItems'),
-  tree: refuse('tree'),
-  more: refuse('more'),
-  postsById: refuse('postsById'),
-  nodesById: refuse('nodesById'),
-  liveness: refuse('liveness'),
-  rules: refuse('rules'),
-  wiki: refuse('wiki'),
-  communities: refuse('communities'),
-  achievements: refuse('achievements'),
-  visibility: refuse('visibility'),
-  user: refuse('user'),
-  community: refuse('community'),
-  moderators: refuse('moderators'),
-}
+const NO_READS = recordOf(READ_CAPABILITIES, (name) => async () => unsupported(name))
 
 /** All reads of the port: those that a source has, the others as `unsupported`. */
-export const withUnsupported = (reads: Partial<ReadPort>): ReadPort => ({ ...NO_READS, ...reads })
+export const withUnsupported = (reads: Partial<SourceReads>): SourceReads => ({
+  ...NO_READS,
+  ...reads,
+})
 
-export const readCapabilities = (reads: Partial<ReadPort>): ReadCapability[] =>
+export const readCapabilities = (reads: Partial<SourceReads>): ReadCapability[] =>
   READ_CAPABILITIES.filter((name) => reads[name] !== undefined)
 
-export const actCapabilities = (acts: SourceActs): (typeof ACT_CAPABILITIES)[number][] =>
+export const actCapabilities = (acts: CredentialActs): (typeof ACT_CAPABILITIES)[number][] =>
   (['login', 'comment', 'vote', 'message'] as const).filter((name) => acts[name] !== undefined)

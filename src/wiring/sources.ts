@@ -16,12 +16,11 @@ import { createLeftOut, fenced } from '../platforms/fence.ts'
 import { createHosts, type Hosts } from '../platforms/hosts.ts'
 import { kindOf, KINDS } from '../platforms/kinds.ts'
 import type { PaceStore } from '../platforms/pace.ts'
-import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
+import { ANONYMOUS, type Platform } from '../platforms/port.ts'
 import {
   ACT_CAPABILITIES,
   itemAt,
   READ_CAPABILITIES,
-  type ReadPort,
   type Source,
   unsupported,
 } from '../platforms/source.ts'
@@ -100,7 +99,7 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
     const watch = createSourceWatch({
       name: it.name,
       source,
-      platform: toPlatform(source),
+      platform: portOf(source),
       requests_per_minute: requestsPerMinute(it),
       clock: deps.clock,
     })
@@ -265,10 +264,11 @@ function readsOf(
   { clock, budget, on_read, note }: Deps & { note: (fault: Fault) => void },
 ): Reads {
   const reads = createReads({
-    platform: toPlatform(source),
+    platform: portOf(source),
     // A source has one way in: without an account, or with the operator's key for it.
     identities: {
       lease: () => ANONYMOUS,
+      takes_sessions: false,
       report: (_identity, fault) => {
         if (fault !== null) note(fault)
       },
@@ -288,47 +288,15 @@ function readsOf(
   }
 }
 
-/** Refuses a read with a caller's session: such a source has none. */
-const withoutSession =
-  <Query, Answer>(read: (query: Query, call: Call) => Promise<Outcome<Answer>>) =>
-  async (query: Query, call: Call): Promise<Outcome<Answer>> =>
-    call.identity.whose === 'caller' ? unsupported('session') : read(query, call)
-
-/** The port of a source: its reads, for callers without a session. */
-function toPlatform(source: Source): Platform {
-  const { reads } = source
-  const guarded: ReadPort = {
-    posts: withoutSession(reads.posts),
-    comments: withoutSession(reads.comments),
-    search: withoutSession(reads.search),
-    searchMedia: withoutSession(reads.searchMedia),
-    searchCommunities: withoutSession(reads.searchCommunities),
-    searchUsers: withoutSession(reads.searchUsers),
-    userComments: withoutSession(reads.userComments),
-    userItems: withoutSession(reads.userItems),
-    tree: withoutSession(reads.tree),
-    more: withoutSession(reads.more),
-    postsById: withoutSession(reads.postsById),
-    nodesById: withoutSession(reads.nodesById),
-    liveness: withoutSession(reads.liveness),
-    rules: withoutSession(reads.rules),
-    wiki: withoutSession(reads.wiki),
-    communities: withoutSession(reads.communities),
-    achievements: withoutSession(reads.achievements),
-    visibility: withoutSession(reads.visibility),
-    user: withoutSession(reads.user),
-    community: withoutSession(reads.community),
-    moderators: withoutSession(reads.moderators),
-  }
-  return {
-    ...guarded,
-    feed: async () => unsupported('session'),
-    me: async () => ok(null),
-    commentOf: source.commentOf,
-    clock_offset_ms: () => reportedOffset(source.clock_offset_ms()),
-    clock_measured_ms: source.clock_offset_ms,
-  }
-}
+/** The port of a source, which has no callers' sessions. */
+const portOf = ({ reads, commentOf, clock_offset_ms }: Source): Platform => ({
+  ...reads,
+  feed: async () => unsupported('session'),
+  me: async () => ok(null),
+  commentOf,
+  clock_offset_ms: () => reportedOffset(clock_offset_ms()),
+  clock_measured_ms: clock_offset_ms,
+})
 
 const FEATURES: Readonly<Record<string, keyof Config['features']>> = {
   login: 'login',

@@ -18,9 +18,9 @@ import { ANONYMOUS } from '../port.ts'
 import {
   type ActCall,
   type Authorization,
+  type CredentialActs,
   type KeyRequest,
-  type ReadPort,
-  type SourceActs,
+  type SourceReads,
   unsupported,
 } from '../source.ts'
 import { fieldsOf, idAt, numberAt, rowsOf, textAt } from '../values.ts'
@@ -182,8 +182,8 @@ export function createDiscourseActs(
  */
 export function discourseActs(
   { http, site }: Pick<SiteClient, 'http' | 'site'>,
-  { nodesById }: Pick<ReadPort, 'nodesById'>,
-): SourceActs {
+  { nodesById }: Pick<SourceReads, 'nodesById'>,
+): CredentialActs {
   function as({ credential }: ActCall) {
     const own = http.as({ 'user-api-key': credential })
     return createDiscourseActs({

@@ -9,9 +9,9 @@ import type { Call, Listing } from '../port.ts'
 import {
   actCapabilities,
   readCapabilities,
-  type ReadPort,
   type Source,
   type SourceOptions,
+  type SourceReads,
   withUnsupported,
 } from '../source.ts'
 import { fieldsOf, hasShape, idAt, numberAt, rowsOf, textAt } from '../values.ts'
@@ -176,7 +176,7 @@ export function createDiscourse(options: SourceOptions): Source {
       : body
   }
 
-  const reads: Partial<ReadPort> = {
+  const reads: Partial<SourceReads> = {
     posts: ({ limit, after, ...query }, call) => listTopics(query, { limit, after }, call),
     comments: listComments,
 

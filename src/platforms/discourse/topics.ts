@@ -5,7 +5,7 @@ import { toNode, toTree } from '../items.ts'
 import { inTurn, NOT_FOUND } from '../lists.ts'
 import type { ItemStates } from '../port.ts'
 import { publicState } from '../public.ts'
-import type { ReadPort } from '../source.ts'
+import type { SourceReads } from '../source.ts'
 import { fieldsOf, idAt, idsOf, numberAt, type Row, rowsOf, textAt } from '../values.ts'
 import { isPrivate, livenessOf, type NativePost, toComment, toPost } from './readers.ts'
 import type { SiteClient } from './site.ts'
@@ -31,7 +31,7 @@ type TopicsRead = Map<number, Promise<Outcome<TopicPage>>>
 
 type TopicReads = 'tree' | 'more' | 'postsById' | 'nodesById' | 'liveness' | 'visibility'
 
-export function createTopicReads(client: SiteClient): Pick<ReadPort, TopicReads> & {
+export function createTopicReads(client: SiteClient): Pick<SourceReads, TopicReads> & {
   states: ItemStates
   /** The posts on a topic's first page. */
   starters(id: number, call: HttpCall): Promise<Outcome<NativePost[]>>

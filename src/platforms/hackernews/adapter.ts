@@ -8,9 +8,9 @@ import { commentsOf, createHold, inTurn, NOT_FOUND, postsOf, SPANS_S } from '../
 import type { Call, ItemStates, Listing, Tree } from '../port.ts'
 import {
   readCapabilities,
-  type ReadPort,
   type Source,
   type SourceOptions,
+  type SourceReads,
   withUnsupported,
 } from '../source.ts'
 import { fieldsOf, hasShape, idAt, idsOf, isId, rowsOf, type Shape, textAt } from '../values.ts'
@@ -178,7 +178,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     return ok({ rows, after: has_more ? `p${page + 1}` : null, logged_in: null })
   }
 
-  const reads: Partial<ReadPort> = {
+  const reads: Partial<SourceReads> = {
     async posts({ subforums, sort, t, ...paging }, call) {
       const [place = 'story'] = subforums
       if (sort === 'hot' || sort === 'rising') return list('topstories', paging, call)

@@ -11,7 +11,7 @@ import {
 import type { Direction, Posted, SentMessage } from '../../core/forum/writes.ts'
 import type { CallerClient, HttpAnswer, HttpCall } from '../http.ts'
 import type { LoginCode } from '../port.ts'
-import type { ActCall, SourceActs, SourceSignIn } from '../source.ts'
+import type { ActCall, CredentialActs, SourceSignIn } from '../source.ts'
 import { fieldsOf, idAt, textAt } from '../values.ts'
 import type { Api } from './api.ts'
 import { toComment } from './readers.ts'
@@ -167,7 +167,7 @@ export function createActs({
 }
 
 /** The acts of the port; `now` is epoch ms by the server's clock. */
-export function lemmyActs(api: Api, site_url: string, now: () => number): SourceActs {
+export function lemmyActs(api: Api, site_url: string, now: () => number): CredentialActs {
   const as = ({ credential }: ActCall) => createActs({ api, token: credential, site_url })
   return {
     login: (account, call) => signIn(api, account, now(), call),

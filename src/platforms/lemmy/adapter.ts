@@ -7,9 +7,9 @@ import type { Listing } from '../port.ts'
 import {
   actCapabilities,
   readCapabilities,
-  type ReadPort,
   type Source,
   type SourceOptions,
+  type SourceReads,
   withUnsupported,
 } from '../source.ts'
 import { fieldsOf, idAt, textAt } from '../values.ts'
@@ -193,7 +193,7 @@ export function createLemmy(
     return ok({ ...listing, rows: listing.rows.toSorted((a, b) => b.created_utc - a.created_utc) })
   }
 
-  const reads: Partial<ReadPort> = {
+  const reads: Partial<SourceReads> = {
     async posts({ subforums, sort, t, ...paging }, call) {
       if (subforums.length > 1) return fail(ONE_PLACE)
       const place = await placeOf(subforums[0] ?? 'all', call)
