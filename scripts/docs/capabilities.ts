@@ -2,16 +2,39 @@ import { parseConfig } from '../../src/config/load.ts'
 import { type Config, furtherOf } from '../../src/config/schema.ts'
 import { createEgress } from '../../src/net/egress.ts'
 import { capabilityText } from '../../src/page/lib/sources.ts'
-import { KIND_NAMES } from '../../src/platforms/kinds.ts'
+import { KIND_NAMES, KINDS } from '../../src/platforms/kinds.ts'
 import { realClock } from '../../src/runtime/runtime.ts'
 import { createSource, listSources } from '../../src/wiring/sources.ts'
 
-/** The line above the table, and the page's other text, stay as they are. */
-const TABLE = /(<!-- capabilities: written by scripts\/docs\/docs\.ts -->\n\n)(?:\|.*\n)+/
+/** The line above each table, and the page's other text, stay as they are. */
+const TABLE = /(<!-- (capabilities|kinds): written by scripts\/docs\/docs\.ts -->\n\n)(?:\|.*\n)+/g
 
-/** docs/sources.md with the table of what each kind can do, from the adapters. */
+/** docs/sources.md with the tables of how each kind spells names and what it can do, from the adapters. */
 export const withCapabilities = (page: string): string =>
-  page.replace(TABLE, (_, head: string) => head + capabilityTable())
+  page.replace(
+    TABLE,
+    (_, head: string, name: string) => head + (name === 'kinds' ? kindTable() : capabilityTable()),
+  )
+
+const kindTable = (): string =>
+  drawn([
+    [
+      'Kind',
+      'Place (`subforum`)',
+      'User',
+      'Post',
+      'Comment',
+      'Completeness of monitors is proved by',
+    ],
+    ...KINDS.map(({ kind, syntax: { place, user, post, comment, proof } }) => [
+      `\`${kind}\``,
+      place,
+      user,
+      post,
+      comment,
+      proof,
+    ]),
+  ])
 
 function capabilityTable(): string {
   const egress = createEgress({

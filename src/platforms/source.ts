@@ -9,9 +9,6 @@ import type { ChangesWaiting } from '../core/polling/coverage.ts'
 import type { ByteAllowance, HttpCall, HttpClientOptions } from './http.ts'
 import type { ItemStates, LoginCode, LoginRequest, Platform, Use } from './port.ts'
 
-/** Kinds of platforms that are read without the pool's accounts. */
-type SourceKind = 'reddit' | 'discourse' | 'hackernews' | 'lemmy' | 'piefed' | 'feed'
-
 /** The reads of the port that a source may have; each is a capability of its name. */
 export type SourceReads = Omit<
   Platform,
@@ -262,7 +259,8 @@ type SourceProbe = {
 
 /** A platform that forumd reads by ids. */
 export type Source = {
-  kind: SourceKind
+  /** Name of its kind. */
+  kind: string
   url: string
   capabilities: ReadonlySet<Capability>
   reads: SourceReads

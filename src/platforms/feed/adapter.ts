@@ -15,7 +15,7 @@ import {
   type PartialReason,
   pollCall,
   readCapabilities,
-  type ReadPort,
+  type SourceReads,
   type Source,
   type SourceOptions,
   type WatchCall,
@@ -327,7 +327,7 @@ export function createFeeds(given: SourceOptions): Source {
     language: '',
   })
 
-  const reads: Partial<ReadPort> = {
+  const reads: Partial<SourceReads> = {
     posts: async ({ subforums, limit }, call) => page(await readPosts(subforums, call), limit),
     async search({ q, subforum, limit }, call) {
       const words = q

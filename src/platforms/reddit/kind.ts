@@ -38,7 +38,7 @@ export const reddit = defineKind({
     user: 'a name',
     post: 'post',
     comment: 'comment',
-    proof: 'polls and audits of listings',
+    proof: 'polls and audits of listings; of the first one',
   },
   open: createFurtherForum,
 })
