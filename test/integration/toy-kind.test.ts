@@ -65,13 +65,13 @@ afterAll(async () => {
   folder[Symbol.dispose]()
 })
 
+async function keyOf(...holder: string[]): Promise<string> {
+  const { out } = await forumd('key', 'create', ...holder)
+  return /f[ko]_\w{43}/.exec(out)?.[0] ?? ''
+}
+
 async function start() {
-  const made = async (...of: string[]) => (await forumd('key', 'create', ...of)).out
-  const keyIn = (text: string) => /f[ko]_\w{43}/.exec(text)?.[0] ?? ''
-  keys = {
-    customer: keyIn(await made('--customer', 'ann')),
-    operator: keyIn(await made('--operator')),
-  }
+  keys = { customer: await keyOf('--customer', 'ann'), operator: await keyOf('--operator') }
   daemon = Bun.spawn([process.execPath, 'src/main.ts', 'serve', '--config', config], {
     cwd: tree,
     stdout: 'pipe',

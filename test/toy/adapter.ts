@@ -70,9 +70,6 @@ export function createToy(options: SourceOptions): Source {
     },
   }
 
-  const itemsOf = (rows: readonly Row[]): Item[] =>
-    rows.map(({ post }): Item => ({ ...post, kind: 'post' })).toReversed()
-
   return {
     kind: 'toy',
     url: base_url,
@@ -125,6 +122,9 @@ export function createToy(options: SourceOptions): Source {
     },
   }
 }
+
+const itemsOf = (rows: readonly Row[]): Item[] =>
+  rows.map(({ post }): Item => ({ ...post, kind: 'post' })).toReversed()
 
 const communityOf = (name: string): Community => ({
   id: name,
