@@ -9,7 +9,7 @@ import {
   type Source,
   type SourceOptions,
   type SourceReads,
-  type StreamStep,
+  type WatchStep,
   withUnsupported,
 } from '../../src/platforms/source.ts'
 import { fieldsOf, idAt, numberAt, rowsOf, textAt } from '../../src/platforms/values.ts'
@@ -42,13 +42,6 @@ export function createToy(options: SourceOptions): Source {
     return ok(rows.toSorted((a, b) => b.id - a.id))
   }
 
-  async function places(call: HttpCall): Promise<Outcome<Community[]>> {
-    const found = await list(call)
-    if (!found.ok) return found
-    const names = [...new Set(found.value.map(({ post }) => post.subforum))]
-    return ok(names.map(communityOf))
-  }
-
   const reads: Partial<SourceReads> = {
     async posts({ subforums, limit }, call) {
       const found = await list(call)
@@ -58,15 +51,11 @@ export function createToy(options: SourceOptions): Source {
         .filter(({ subforum }) => subforums.length === 0 || subforums.includes(subforum))
       return ok({ ...NOTHING, rows: rows.slice(0, limit) })
     },
-    async communities(_query, call) {
-      const found = await places(call)
-      return found.ok ? ok({ ...NOTHING, rows: found.value }) : found
-    },
     async community(name, call) {
-      const found = await places(call)
+      const found = await list(call)
       if (!found.ok) return found
-      const place = found.value.find((it) => it.name === name)
-      return place === undefined ? { ok: false, fault: NOT_FOUND } : ok(place)
+      const is_place = found.value.some(({ post }) => post.subforum === name)
+      return is_place ? ok(communityOf(name)) : { ok: false, fault: NOT_FOUND }
     },
   }
 
@@ -89,10 +78,10 @@ export function createToy(options: SourceOptions): Source {
         ? ok({ title: 'Toy board', version: null, notes: [`${found.value.length} posts`] })
         : found
     },
-    stream: {
+    watch: {
       proof: 'keyset',
       relisted_ms: 0,
-      async advance(state, call): Promise<Outcome<StreamStep>> {
+      async advance(state, call): Promise<Outcome<WatchStep>> {
         const found = await list(pollCall(call))
         if (!found.ok) return found
         const top = found.value[0]?.id ?? 0
@@ -129,8 +118,18 @@ const itemsOf = (rows: readonly Row[]): Item[] =>
 const communityOf = (name: string): Community => ({
   id: name,
   name,
+  display_name_prefixed: null,
+  title: null,
+  description: null,
+  subscribers: null,
+  active_users: null,
+  created: null,
+  created_utc: null,
   type: 'public',
-  ...{ title: null, description: null, display_name_prefixed: null, language: null, url: null },
-  ...{ subscribers: null, active_users: null, created: null, created_utc: null },
-  ...{ over_18: null, quarantined: null, icon_url: null, banner_url: null },
+  over_18: null,
+  quarantined: null,
+  url: null,
+  icon_url: null,
+  banner_url: null,
+  language: null,
 })
