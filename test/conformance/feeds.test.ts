@@ -9,6 +9,8 @@ import * as z from 'zod'
 
 import { createSeededRandom } from '../../sandbox/world/random.ts'
 import { type FeedDocument, readFeed } from '../../src/platforms/feed/document.ts'
+import { listedOf } from '../../src/platforms/feed/identity.ts'
+import { judge, type Judged, NEW_FEED } from '../../src/platforms/feed/walker.ts'
 import { isLongForm } from '../support/long-form.ts'
 
 const folder = process.env['FORUMD_FEEDS']
@@ -174,4 +176,57 @@ describe.skipIf(folder === undefined)('a changed document', () => {
     },
     60_000,
   )
+})
+
+const Answer = z.object({
+  name: z.string(),
+  path: z.string(),
+  status: z.number(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
+})
+
+/** What the polls of one address of a forum have found, which replied, renamed, edited and deleted in between. */
+async function pollsOf(path: string): Promise<Judged[]> {
+  const answers = readFileSync(join(folder ?? '', 'nodebb.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => Answer.parse(JSON.parse(line)))
+    .filter((it) => it.path === path && /^(?:before|after)/.test(it.name))
+  let state = NEW_FEED
+  const polls: Judged[] = []
+  for (const { headers, body } of answers) {
+    const as_of = Date.parse(headers['date'] ?? '')
+    const found = await read(new TextEncoder().encode(body), 'forum.example')
+    if (!found.ok) throw new Error(JSON.stringify(found.fault))
+    const listed = listedOf(found.value.entries, 'forum.example')
+    const judged = judge(state, { listed, as_of, is_cut: found.value.is_cut })
+    if (judged === null) throw new Error('the list is empty')
+    ;({ state } = judged)
+    polls.push(judged)
+  }
+  return polls
+}
+
+describe.skipIf(folder === undefined)('a recorded NodeBB', () => {
+  test.each([
+    ['/topics.rss', 0],
+    ['/category/5.rss', 0],
+    ['/topic/152.rss', 0],
+    ['/recentposts.rss', 1],
+    // Its list is by last reply: an old topic that comes up is no new one.
+    ['/recent.rss', 0],
+  ])('has no new entry at %s but the posts that were made: %i', async (path, expected) => {
+    const polls = await pollsOf(path)
+    expect(polls.length).toBeGreaterThan(1)
+    expect(polls.flatMap(({ fresh }) => fresh)).toHaveLength(expected)
+    expect(polls.map(({ is_complete, gap }) => [is_complete, gap])).toEqual(
+      polls.map(() => [true, null]),
+    )
+  })
+
+  test('has a renamed topic as an edit', async () => {
+    const edited = (await pollsOf('/category/5.rss')).flatMap((it) => it.edited)
+    expect(edited.map(({ entry }) => entry.title)).toEqual(['Renamed Größe 日本'])
+  })
 })

@@ -154,6 +154,23 @@ function turned(rows: readonly Row[], window: readonly Row[]): { pairs: number; 
   return { pairs: Math.max(0, places_now.length - 1), turned: count }
 }
 
+/** True when rows came up with a later time, above others that stood above them. */
+function hasBumped(common: readonly Row[], before: ReadonlyMap<string, Row>): boolean {
+  const places = new Map([...before.keys()].map((id, n) => [id, n]))
+  return common.some(([id, at_s], n) => {
+    const before_s = before.get(id)?.[1] ?? null
+    const below = common[n + 1]?.[0] ?? ''
+    const is_later = at_s !== null && before_s !== null && at_s > before_s
+    return is_later && (places.get(id) ?? 0) > (places.get(below) ?? Infinity)
+  })
+}
+
+/** True when old threads stand among new ones, as where the last reply orders a list. */
+function isByReply(numbers: readonly number[], times: readonly (number | null)[]): boolean {
+  const rising = numbers.filter((it, n) => n > 0 && it > (numbers[n - 1] ?? it)).length
+  return numbers.length * 5 >= times.length * 4 && rising >= 2 && rising * 5 > numbers.length
+}
+
 /** Keeps what was known, with a list in front. */
 function remember(known: FeedState['known'], rows: readonly Row[]): FeedState['known'] {
   const listed = new Set(rows.map(([id]) => id))
@@ -185,12 +202,13 @@ export function judge(state: FeedState, { listed, as_of, is_cut }: Look): Judged
   const in_order = is_reversed ? listed.toReversed() : listed
   const by_id = new Map(in_order.map((it) => [it.id, it]))
   const times = rows.map(([, at_s]) => at_s)
-  const numbers = listed.flatMap(({ number }) => number ?? [])
+  const numbers = in_order.flatMap(({ number }) => number ?? [])
   const next = {
     ...state,
     window: rows,
     known: remember(state.known, rows),
     number: numbers.length === 0 ? state.number : Math.max(state.number ?? 0, ...numbers),
+    has_bumps: state.has_bumps || (isNewestFirst(times) && isByReply(numbers, times)),
     first_number: window === null && numbers.length > 0 ? Math.max(...numbers) : state.first_number,
     polled_at: as_of,
   }
@@ -216,10 +234,6 @@ export function judge(state: FeedState, { listed, as_of, is_cut }: Look): Judged
   const is_timed = isNewestFirst(times)
   const order = turned(rows, window)
   const is_resorted = order.turned >= 2 && order.turned * 10 > order.pairs
-  const bumped = common.filter(([id, at_s, digest]) => {
-    const [, before_s = null, old_digest] = before.get(id) ?? []
-    return at_s !== null && before_s !== null && at_s > before_s && digest === old_digest
-  })
   const retimed = common.filter(([id, at_s]) => before.get(id)?.[1] !== at_s).length
   const is_redated = common.length >= 3 && retimed === common.length
   const anchor = is_timed ? anchorIn(rows, before, Math.floor(as_of / 1000)) : -1
@@ -238,7 +252,7 @@ export function judge(state: FeedState, { listed, as_of, is_cut }: Look): Judged
     ...next,
     disorders,
     renames,
-    has_bumps: state.has_bumps || bumped.length > 0,
+    has_bumps: next.has_bumps || hasBumped(common, before),
     has_rolled: state.has_rolled || tail,
     partial_until: is_selection ? as_of + SELECTION_MS : state.partial_until,
     changes: state.changes + (is_same ? 0 : 1),
@@ -257,7 +271,11 @@ export function judge(state: FeedState, { listed, as_of, is_cut }: Look): Judged
   const third_ms = Math.min(measured ?? Infinity, own_third ?? Infinity, slower ?? Infinity)
   after.third_ms = Number.isFinite(third_ms) ? third_ms : null
 
-  const changed = common.filter(([id, , digest]) => before.get(id)?.[2] !== digest)
+  // A list by last reply may have its text too.
+  const changed = common.filter(
+    ([id, at_s, digest]) =>
+      before.get(id)?.[2] !== digest && !(after.has_bumps && before.get(id)?.[1] !== at_s),
+  )
   // Another template changes them all.
   const is_template = common.length >= 4 && changed.length * 2 > common.length
   const edited = is_template ? [] : changed.flatMap(([id]) => by_id.get(id) ?? [])
