@@ -121,15 +121,13 @@ const MAIL = /[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/
 
 /** A name as a reader writes it: without the mail address, the link or the sign before it. */
 function nameOf(text: string): string {
-  const plain = oneLine(LOOKS_LIKE_HTML.test(text) ? plainOf(text) : decoded(text))
+  const given = cut(text, TITLE_READ_MAX)
+  const plain = oneLine(LOOKS_LIKE_HTML.test(given) ? plainOf(given) : decoded(given))
   const [, in_parentheses] = /^[^\s()]+@[^\s()]*\s*\(([^()]{1,200})\)$/.exec(plain) ?? []
   const [, before_address] =
     /^([^<>]{1,200}?)\s*[<(](?:https?:|mailto:|[^\s<>()]+@)[^<>()]*[>)]$/i.exec(plain) ?? []
   const name = in_parentheses ?? before_address ?? plain
-  const [, of_link] =
-    /^https?:\/\/[^\s/]+\/(?:.*\/)?(?:u|user|users|profile|author|member|@)?\/?@?([^\s/?#]+)\/?$/i.exec(
-      name,
-    ) ?? []
+  const [, of_link] = /^https?:\/\/[^\s/]+\/(?:.*\/)?@?([^\s/?#]+)\/?$/i.exec(name) ?? []
   const bare = (of_link ?? name).replace(/^\/?u\/|^\/user\/|^@/, '')
   return cut(
     MAIL.test(bare) ? oneLine(bare.replace(MAIL, '').replace(/[<>()]|mailto:/g, '')) : bare,
@@ -169,7 +167,9 @@ function linksOf(raw: RawEntry, base: string, site: string): { link: string; dis
     (/^https?:/i.test(raw.texts.get('id')?.text ?? '') ? text('id') : '')
   const comments = text('comments')
   if (link === '') return { link: permalink || comments, discussion: '' }
-  if (!isElsewhere(link, site)) return { link, discussion: '' }
+  // A picture on the same host, whose discussion has an address of its own.
+  if (!isElsewhere(link, site))
+    return { link, discussion: comments === permalink && permalink !== link ? permalink : '' }
   const page = [permalink, comments].find(
     (it) => it !== '' && !isElsewhere(it, site) && it !== link,
   )

@@ -429,6 +429,8 @@ describe('authors', () => {
     ['<author>Ann Lee &lt;ann@example.com&gt;</author>', 'Ann Lee'],
     ['<author>ann</author><dc:creator>@bob</dc:creator>', 'bob'],
     ['<dc:creator>https://lemmy.example/u/ann</dc:creator>', 'ann'],
+    ['<dc:creator>https://lemmy.example/u/member_1</dc:creator>', 'member_1'],
+    ['<dc:creator>https://forum.example/@ann/</dc:creator>', 'ann'],
     ['<dc:creator>/u/ann</dc:creator>', 'ann'],
     ['<itunes:author>Ann</itunes:author>', 'Ann'],
     ['<author><name>ann</name><email>ann@example.com</email></author>', 'ann'],
@@ -502,6 +504,14 @@ describe('links', () => {
       discussion: 'https://forum.example/s/1',
     })
   })
+})
+
+test('a picture of the site itself has its discussion beside it', async () => {
+  const page = 'https://forum.example/post/1'
+  const found = await item(
+    `<link>https://forum.example/p.png</link><guid>${page}</guid><comments>${page}</comments>`,
+  )
+  expect(found).toMatchObject({ link: 'https://forum.example/p.png', discussion: page })
 })
 
 test('categories are names, without kinds and numbers', async () => {
