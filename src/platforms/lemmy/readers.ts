@@ -488,8 +488,10 @@ export function modActionsOf(value: unknown): ModAction[] {
   }
   // 0.19 logs a ban, and not what it removes.
   for (const name of ['mod_ban', 'mod_ban_from_community'])
-    for (const row of rowsOf(body[name === 'mod_ban' ? 'banned' : 'banned_from_community']))
-      add(fieldsOf(row[name]), 't2', fieldsOf(row[name])['other_person_id'], null)
+    for (const row of rowsOf(body[name === 'mod_ban' ? 'banned' : 'banned_from_community'])) {
+      const entry = fieldsOf(row[name])
+      add(entry, 't2', entry['other_person_id'], entry['banned'] === true ? false : null)
+    }
   for (const row of rowsOf(body['items'])) {
     const entry = fieldsOf(row['modlog'])
     const kind = /^mod_remove_(post|comment)$/.exec(textAt(entry, 'kind') ?? '')?.[1]

@@ -594,7 +594,8 @@ async function readModlog(
       const is_new = at === null ? id > before.t2 : at > before.until
       modlog.t2 = Math.max(modlog.t2, id)
       modlog.until = Math.max(modlog.until, at ?? 0)
-      if (!is_first && is_new) askAllOf(state, Number(fullname.slice(3)), now)
+      if (!is_first && is_new)
+        askAllOf(state, Number(fullname.slice(3)), now, is_restored === false)
       continue
     }
     const kind = prefix === 't3' ? 'post' : 'comment'
@@ -620,11 +621,13 @@ async function readModlog(
 
 const PREFIXES = ['t1', 't2', 't3'] as const
 
-/** Has the items of an author read again: a ban may have removed them, or its end restored them. */
-function askAllOf(state: State, author: number, now: number): void {
+/** Has the items of an author read again: a ban may have removed those that were shown, or its end restored others. */
+function askAllOf(state: State, author: number, now: number, is_ban: boolean): void {
   for (const kind of KINDS) {
     const series = state[kind]
-    const ids = series.rows.filter((row) => row[3] === author && row[0] >= series.first)
+    const ids = series.rows.filter(
+      (row) => row[3] === author && row[0] >= series.first && !(is_ban && row[1] === ''),
+    )
     const asked = new Set(ids.map(([id]) => id))
     series.holes = series.holes.filter(([id]) => !asked.has(id))
     for (const id of asked) series.holes.push([id, seconds(now), 0, -1])
