@@ -29,7 +29,7 @@ import { type Db, transact } from '../store/db/connection.ts'
 import { paceOf, postponeFeed, scheduleFeed, slowFeed } from '../store/monitoring/feeds.ts'
 import { dueIdGap, postponeIdGap } from '../store/monitoring/id-gaps.ts'
 import { findPolled } from '../store/monitoring/matches.ts'
-import { reloadExtra } from '../store/monitoring/poll-batches.ts'
+import { reloadExtras } from '../store/monitoring/poll-batches.ts'
 import { listWatchedPlaces } from '../store/monitoring/source-feeds.ts'
 import type { VerifyDeps } from './erasure/verify.ts'
 import { type PollSlot, prewarmFilters, recordJudged } from './judged.ts'
@@ -97,7 +97,7 @@ export function createPollRunner(
     present: home.present,
     refetch: home.refetch,
     known: (feed_ids, ids) => findPolled(db, feed_ids, ids),
-    reload: (feed_id, batch) => reloadExtra(db, feed_id, batch),
+    reload: (feed_ids, batch) => reloadExtras(db, feed_ids, batch),
     now: clock.now,
     ahead_ms: home.clock_offset_ms,
     earliest_ms: home.clock_earliest_ms,

@@ -70,8 +70,8 @@ export type Ask = {
   refetch(fullnames: readonly string[]): Promise<Outcome<Item[]>>
   /** Ids among these that polls of these feeds have shown. */
   known(feed_ids: readonly number[], ids: readonly string[]): ReadonlySet<string>
-  /** A member that was out of sync, as it is now; null: it left the batch. */
-  reload(feed_id: number, batch: BatchState): Extra | null
+  /** Members that were out of sync, as they are now, without those that left the batch. */
+  reload(feed_ids: readonly number[], batch: BatchState): Extra[]
   now(): number
   /** Milliseconds by which the clock of the items is ahead: as measured, and as it may be at least. */
   ahead_ms(): number
@@ -228,7 +228,10 @@ async function walkBatch(
         {
           targets,
           // Some were polled individually meanwhile and are in sync now.
-          extras: extras.flatMap(({ feed }) => ask.reload(feed.id, batch) ?? []),
+          extras: ask.reload(
+            extras.map(({ feed }) => feed.id),
+            batch,
+          ),
           batch,
           state,
           items,

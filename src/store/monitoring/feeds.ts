@@ -45,14 +45,6 @@ export const findFeeds = (db: Db, ids: readonly number[]): Map<number, Feed> =>
       .map((row) => [row.id, toFeed(row)]),
   )
 
-/** A feed by its id; null when there is none. */
-export function findFeed(db: Db, id: number): Feed | null {
-  const row = db
-    .query<StoredFeed, [{ id: number }]>(`SELECT ${FEED_COLUMNS} FROM feeds WHERE id = $id`)
-    .get({ id })
-  return row && toFeed(row)
-}
-
 /** A feed by its key; null when there is none. */
 export function findFeedByKey(db: Db, key: string): Feed | null {
   const row = db

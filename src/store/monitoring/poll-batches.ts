@@ -4,7 +4,7 @@ import { type FeedKind, nextPollAt } from '../../core/polling/feed.ts'
 import { listingOf } from '../../core/polling/listing.ts'
 import type { BatchState, Extra, Feed, PollJob, Target } from '../../core/polling/step.ts'
 import type { Db } from '../db/connection.ts'
-import { FEED_COLUMNS, findFeed, FIRST_POLL_SEQ, type StoredFeed, toFeed } from './feeds.ts'
+import { FEED_COLUMNS, findFeeds, FIRST_POLL_SEQ, type StoredFeed, toFeed } from './feeds.ts'
 
 type Row = {
   id: number
@@ -144,15 +144,11 @@ function insertBatch(db: Db, feeds: readonly FeedLoad[]): number {
 const isInSync = (feed: Feed, { epoch }: Pick<BatchState, 'epoch'>): boolean =>
   feed.synced_epoch === epoch || listingOf(feed).covered_epoch > epoch
 
-/**
- * Reloads an extra feed after a batch poll: it may have been polled individually meanwhile. Null when it left the
- * batch.
- */
-export function reloadExtra(db: Db, feed_id: number, batch: BatchState): Extra | null {
-  const feed = findFeed(db, feed_id)
-  if (feed === null || feed.asleep || feed.poll_batch_id !== batch.id) return null
-  return { feed, in_sync: isInSync(feed, batch) }
-}
+/** Reloads extra feeds after a batch poll: they may have been polled individually, or have left the batch. */
+export const reloadExtras = (db: Db, feed_ids: readonly number[], batch: BatchState): Extra[] =>
+  [...findFeeds(db, feed_ids).values()]
+    .filter((feed) => !feed.asleep && feed.poll_batch_id === batch.id)
+    .map((feed) => ({ feed, in_sync: isInSync(feed, batch) }))
 
 /** Due feeds read per claim; more are due only after a long downtime. */
 const DUE_FEEDS_MAX = 2000
