@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 
 import { startPoll } from '../../../src/core/polling/cursor.ts'
 import { createFilters, matchAll } from '../../../src/monitor/match.ts'
-import { findFeed } from '../../../src/store/monitoring/feeds.ts'
+import { findFeeds } from '../../../src/store/monitoring/feeds.ts'
 import { commentOf } from '../../support/items.ts'
 import { PLAN, post, START, startMonitorFixture } from './fixture.ts'
 
@@ -77,7 +77,7 @@ test('a filter is read once for all matches of a check, and not for known items'
   fixture.monitor('mon_1', { subforum: ['cats'], include_any: ['cat'] })
   fixture.monitor('mon_2', { subforum: ['cats'] })
   await fixture.pollDue()
-  const watch = findFeed(fixture.db, 1)!
+  const feed = findFeeds(fixture.db, [1]).get(1)!
   const filters = createFilters(fixture.db, () => {})
   const read: string[] = []
   const counted: typeof filters = Object.assign((it: Parameters<typeof filters>[0]) => {
@@ -92,7 +92,7 @@ test('a filter is read once for all matches of a check, and not for known items'
   const find = (...fresh: string[]) =>
     matchAll(
       { db: fixture.db, filters: counted },
-      watch,
+      feed,
       { now, begins: state.backfill_since !== null, isAgain: () => false },
       { ordered, fresh: new Set(fresh), first_seen: new Map(), next_seq: 4 },
     )
