@@ -4,7 +4,7 @@ import { SESSION_PARTS, sessionField, sessionHeader } from '../core/forum/sessio
 import type { Fetch } from '../runtime/runtime.ts'
 import { createApprovals } from './approval.ts'
 import type { ApiCall, ConnectionSession } from './call.ts'
-import { createServer } from './server.ts'
+import { createServer, defaultList } from './server.ts'
 import { selectTools, toolsOf } from './tools.ts'
 
 const MESSAGE_BYTES_MAX = 1024 * 1024
@@ -22,7 +22,7 @@ export async function serveMcpStdio(it: {
   document: unknown
   callApi: ApiCall
   session: ConnectionSession
-  /** Comma-separated; null: all tools. */
+  /** Comma-separated; null: the default ones are listed, and all can be called. */
   toolsets: string | null
   /** Reports unreadable messages on standard error: standard output belongs to the protocol. */
   warn: (line: string) => void
@@ -37,12 +37,22 @@ export async function serveMcpStdio(it: {
   })
   const closed = Promise.withResolvers<void>()
   process.stdin.once('end', () => closed.resolve())
-  const served = serveStdio(() => createServer({ tools, callApi, session, approval }), {
-    transport,
-    // A subscription reports changes of lists, of which forumd has none while it runs.
-    maxSubscriptions: 0,
-    onerror: ({ message }) => warn(`forumd mcp: a message could not be read: ${message}`),
-  })
+  const served = serveStdio(
+    () =>
+      createServer({
+        tools,
+        ...(toolsets === null && { listed: defaultList(all) }),
+        callApi,
+        session,
+        approval,
+      }),
+    {
+      transport,
+      // A subscription reports changes of lists, of which forumd has none while it runs.
+      maxSubscriptions: 0,
+      onerror: ({ message }) => warn(`forumd mcp: a message could not be read: ${message}`),
+    },
+  )
   await Promise.race([closed.promise, stopped])
   await served.close()
 }
@@ -52,7 +62,7 @@ export type RemoteDeps = {
   url: string
   key: string
   session: ConnectionSession
-  /** Comma-separated; null: all tools. */
+  /** Comma-separated; null: the default ones are listed, and all can be called. */
   toolsets: string | null
   within_ms: number
   warn: (line: string) => void

@@ -37,6 +37,13 @@ function withoutRoute(tool: Tool): PublicTool {
   return public_tool
 }
 
+/** The tools that are listed unless a client selects others, without their output schemas, which are half of the list. */
+export const defaultList = (all: readonly Tool[]): PublicTool[] =>
+  selectTools(all, 'default').map((tool) => {
+    const { outputSchema: _, ...listed } = withoutRoute(tool)
+    return listed
+  })
+
 /** Shared: a server makes one of its own otherwise, which takes half of the time of a small call. */
 const validator = new AjvJsonSchemaValidator()
 
@@ -119,7 +126,7 @@ type McpHttp = {
   assess(it: Pick<JsonRpcMessage, 'request' | 'message'>): Assessment
 }
 
-/** The toolsets that a URL selects; null: all tools. */
+/** The toolsets that a URL selects; null: the default ones are listed, and all can be called. */
 const toolsetsOf = ({ url }: Request): string | null => new URL(url).searchParams.get('toolsets')
 
 /** Identifies a key and its session, so that neither can answer a question of the other. */
@@ -156,6 +163,7 @@ export function createMcpHttp(document: unknown): McpHttp {
   const listOf = (tools: readonly Tool[]) =>
     Buffer.from(`"tools":[${tools.map((tool) => serialized.get(tool)).join()}]`)
   const whole_list = listOf(all)
+  const default_list = Buffer.from(`"tools":${JSON.stringify(defaultList(all))}`)
   const openApproval = createApprovals()
 
   async function answer(it: JsonRpcMessage): Promise<Response> {
@@ -168,7 +176,7 @@ export function createMcpHttp(document: unknown): McpHttp {
     const [before, after] = text.split(EMPTY_LIST)
     // An error has no list.
     const has_list = before !== undefined && after !== undefined
-    const list = selected === null ? whole_list : listOf(tools)
+    const list = selected === null ? default_list : listOf(tools)
     const body = has_list ? Buffer.concat([Buffer.from(before), list, Buffer.from(after)]) : text
     return new Response(body, { status, headers })
   }

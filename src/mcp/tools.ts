@@ -143,7 +143,7 @@ function inputsOf(words: Naming, operation: Operation): Inputs & { session_in_bo
           { ...(description !== undefined && { description }), ...schema },
         ]),
       ),
-      ...Object.fromEntries(own),
+      ...Object.fromEntries(own.map(([name, schema]) => [name, oneForm(schema)])),
     },
     required: [
       ...given.filter((it) => it.required).map((it) => it.name),
@@ -266,6 +266,19 @@ function nullable(schema: Json): Json {
 const inner = (value: unknown): unknown =>
   Array.isArray(value) ? value.map(inner) : isJson(value) ? outline(value) : value
 
+/** Leaves the list where a schema takes one value or a list of them: a model needs one form. */
+function oneForm(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(oneForm)
+  if (!isJson(value)) return value
+  const [one, many, ...more] = Array.isArray(value['anyOf']) ? value['anyOf'] : []
+  const is_both =
+    more.length === 0 && isJson(many) && JSON.stringify(many['items']) === JSON.stringify(one)
+  if (!is_both)
+    return Object.fromEntries(Object.entries(value).map(([key, it]) => [key, oneForm(it)]))
+  const { anyOf: _, ...rest } = value
+  return { ...many, ...rest }
+}
+
 const isJson = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -315,12 +328,43 @@ export function toolsOf(document: unknown): { tools: readonly Tool[]; words: Nam
   return { tools, words }
 }
 
-/** @throws {RangeError} a toolset is unknown */
+/** The tools of most tasks, which are listed unless a client selects others: a model reads the list with every task. */
+const DEFAULT_TOOLS = [
+  'sources',
+  'posts',
+  'search',
+  'post_comments',
+  'sub_about',
+  'monitor_add',
+  'monitor_list',
+  'monitor_remove',
+  'monitor_items',
+  'inbox_list',
+  'inbox_update',
+  'draft_comment',
+  'find_draft',
+  'account_problems',
+  'account_me',
+]
+
+/**
+ * The tools of toolsets, by a comma-separated list; `default`: those of most tasks, `all`: every one.
+ * @throws {RangeError} a toolset is unknown
+ */
 export function selectTools(tools: readonly Tool[], text: string): readonly Tool[] {
-  const names = [...new Set(tools.map(({ toolset }) => toolset))]
+  const names = ['default', 'all', ...new Set(tools.map(({ toolset }) => toolset))]
   const selected = text.split(',')
   const unknown = selected.find((it) => !names.includes(it))
-  if (unknown === undefined) return tools.filter(({ toolset }) => selected.includes(toolset))
+  if (unknown === undefined)
+    return tools.filter(
+      ({ toolset, name }) =>
+        selected.includes('all') ||
+        selected.includes(toolset) ||
+        (selected.includes('default') &&
+          DEFAULT_TOOLS.some(
+            (it) => name.endsWith(`_${it}`) && name.length - it.length - 1 === name.indexOf('_'),
+          )),
+    )
   throw new RangeError(
     `toolsets must be a comma-separated list of ${names.join(', ')}; ${JSON.stringify(unknown.slice(0, 64))} is none`,
   )

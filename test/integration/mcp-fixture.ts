@@ -20,7 +20,7 @@ export const connectedTo = (url: string, key: string, headers: Record<string, st
   connected(
     // The SDK's own type is less strict.
     asTransport(
-      new StreamableHTTPClientTransport(new URL('/mcp', url), {
+      new StreamableHTTPClientTransport(new URL('/mcp?toolsets=all', url), {
         requestInit: { headers: { authorization: `Bearer ${key}`, ...headers } },
       }),
     ),
@@ -48,7 +48,7 @@ export async function modernTo(
   )
   prepare?.(client)
   await client.connect(
-    new ModernTransport(new URL('/mcp', url), {
+    new ModernTransport(new URL('/mcp?toolsets=all', url), {
       requestInit: { headers: { authorization: `Bearer ${key}`, ...headers } },
     }),
   )

@@ -47,7 +47,7 @@ describe('over standard input and output', () => {
     const { tools } = await client.listTools()
     const { structured, meta } = await call(client, 'forum_posts', { subforum: 'cats' })
 
-    expect(tools.map(({ name }) => name)).toContain('forum_search_comments_deep')
+    expect(tools.map(({ name }) => name)).toContain('forum_search')
     expect(structured).toMatchObject({ posts: [{ title: 'A cat' }] })
     expect(meta['forumd/credits_remaining']).toBe(0.498)
     expect((await call(client, 'forum_account_me')).structured).toMatchObject({
@@ -116,7 +116,9 @@ test('an unknown toolset ends the process with the list of toolsets', async () =
   const ended = await fails(['mcp', '--url', it.url, '--toolsets', 'none'], { FORUMD_KEY: it.key })
 
   expect({ code: ended.code, out: ended.out }).toEqual({ code: 1, out: '' })
-  expect(ended.err).toContain('toolsets must be a comma-separated list of health, account')
+  expect(ended.err).toContain(
+    'toolsets must be a comma-separated list of default, all, health, account',
+  )
 })
 
 const drafted = async (text: string) => {

@@ -290,7 +290,18 @@ describe('toolsets in the URL', () => {
     })
   })
 
-  test.each(['', 'search,all', 'Search'])(
+  test('are those of most tasks unless others are selected, in a list of at most 40 kB', async () => {
+    const { body } = await listOf(null)
+    const tools_listed = body.result?.tools ?? []
+    expect(tools_listed.length).toBe(15)
+    expect(Buffer.byteLength(JSON.stringify(tools_listed))).toBeLessThan(40_000)
+    // The others can be called all the same.
+    const other = message('tools/call', { name: 'forum_health', arguments: {} })
+    const called = await post(it.house.url(), it.house.key, other)
+    expect(called.body).toMatchObject({ result: { structuredContent: { ok: true } } })
+  })
+
+  test.each(['', 'search,none', 'Search'])(
     '%j is refused with the list of toolsets',
     async (text) => {
       expect(await listOf(text)).toMatchObject({
@@ -304,14 +315,14 @@ describe('toolsets in the URL', () => {
     const page = await Bun.file('docs/mcp.md').text()
     const rows = [...page.matchAll(/^\| `?(\w+)`? +\| +(\d+) \| +([\d.]+) \|$/gm)]
     for (const [, name = '', listed_count, size] of rows) {
-      const { body } = await listOf(name === 'all' ? null : name)
+      const { body } = await listOf(name === 'default' ? null : name)
       const listed = body.result?.tools ?? []
       const ratio = Buffer.byteLength(JSON.stringify(listed)) / 1000 / Number(size)
 
       expect([name, listed.length]).toEqual([name, Number(listed_count)])
       expect(Math.abs(ratio - 1)).toBeLessThan(0.1)
     }
-    expect(rows.length).toBe(17)
+    expect(rows.length).toBe(18)
   })
 })
 

@@ -28,7 +28,7 @@ export const mcpCommand = command({
     toolsets: {
       type: 'string',
       value: 'LIST',
-      help: 'comma-separated groups of tools, such as search,monitoring (default: all)',
+      help: 'comma-separated groups of tools, such as search,monitoring, or all (default: those of most tasks)',
     },
   },
   examples: [
