@@ -382,11 +382,11 @@ describe('a source with a last day', () => {
       if (days === 1) await daemon.restart()
     }
     expect(announced().filter((it) => it.startsWith('source_'))).toEqual([
-      'source_ending main 30',
-      'source_ending main 14',
-      'source_ending main 7',
-      'source_ending main 1',
-      'source_ended main',
+      'source_ending forum 30',
+      'source_ending forum 14',
+      'source_ending forum 7',
+      'source_ending forum 1',
+      'source_ended forum',
     ])
     expect((await daemon.call('/health')).body.ends).toEqual([
       { source: 'forum', ends_at: '2027-03-31' },
