@@ -145,7 +145,7 @@ describe('check-config', () => {
     const untouched = forumd(folder(null), ['check-config', '--config', example])
     expect(untouched).toMatchObject({ code: 2, out: '' })
     expect(untouched.err).toMatch(
-      /config\.example\.toml:\d+:1: platform\.base_url: found "https:\/\/www\.forum\.example", the placeholder of the example; needed: the address of your platform\n$/,
+      /config\.example\.toml:\d+:1: source\[0\]\.base_url: found "https:\/\/www\.forum\.example", the placeholder of the example; needed: the address of your site\n$/,
     )
 
     const text = readFileSync(example, 'utf8').replace('www.forum.example', 'forum.test')
@@ -201,9 +201,9 @@ describe('check-config', () => {
     expect(places).toEqual([
       'forumd.toml:2:1: server.prot',
       'forumd.toml:3:1: server.host',
-      'forumd.toml:6:1: platform.base_url',
-      'forumd.toml:8:2: gaurd',
-      'forumd.toml:10:1: log.level',
+      'forumd.toml:8:1: source[0].base_url',
+      'forumd.toml:10:2: gaurd',
+      'forumd.toml:12:1: log.level',
     ])
   })
 
