@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { stringify } from 'smol-toml'
 
-import { sourceWords } from '../../config/schema.ts'
+import { furtherOf, sourceWords } from '../../config/schema.ts'
 import { createAllowed } from '../../core/base/address.ts'
 import { errorCode } from '../../core/base/errors.ts'
 import { createNaming } from '../../core/forum/naming.ts'
@@ -122,7 +122,7 @@ export const apply = command({
 /** The rules of the configured sources for names of places. Nothing is requested. */
 async function watchableSources(context: CommandContext): Promise<PlanContext['sources']> {
   const all = await configWithSources(context)
-  if (all.source.length === 0) return new Map()
+  if (furtherOf(all).length === 0) return new Map()
   return withPlatformTools(context, (tools) => tools.watchableSources(), {
     for_accounts: false,
     all,
