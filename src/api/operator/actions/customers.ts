@@ -20,7 +20,7 @@ import { action, type ActionDeps } from '../action.ts'
 
 const NOTE_MAX = 200
 
-export const textField = (name: string, rule: string) =>
+const textField = (name: string, rule: string) =>
   z.string({
     error: ({ input }) =>
       input === undefined ? `${name} is required: ${rule}` : `${name} must be ${rule}`,
