@@ -14,7 +14,13 @@ import type { Fault } from '../core/base/result.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 import type { AccountSecrets } from '../store/accounts/accounts.ts'
 import { type AccountClient, type Renewed, toAccountResult } from './client.ts'
-import { credentialsOf, identityOf, type PooledAccount, taskOf } from './pooled-account.ts'
+import {
+  credentialsOf,
+  identityOf,
+  isRefused,
+  type PooledAccount,
+  taskOf,
+} from './pooled-account.ts'
 
 type LifecycleDeps = {
   client: AccountClient
@@ -141,13 +147,13 @@ export function createLifecycle(deps: LifecycleDeps) {
     if (read.ok) {
       it.doubted = false
       it.refusals = 0
-      if (isRevoked(it)) setStatus(it, signedIn(clock.now()))
+      if (isRefused(it.status)) setStatus(it, signedIn(clock.now()))
       return true
     }
     const { kind } = read.fault
     if (kind === 'forbidden' || kind === 'login_required') dropToken(it, 'client_revoked')
-    // Unclear: a revoked application stays so, another one keeps the benefit of the doubt.
-    else if (isRevoked(it)) dropToken(it, 'client_revoked')
+    // Unclear: a refused application stays so, another one keeps the benefit of the doubt.
+    else if (isRefused(it.status)) dropToken(it, isRevoked(it) ? 'client_revoked' : 'token_refused')
     else it.doubted = false
     return false
   }
@@ -238,7 +244,7 @@ export function createLifecycle(deps: LifecycleDeps) {
     if (renewed.ok) {
       const now_current = deps.current(it)
       storeToken(now_current, secrets, renewed)
-      if (it.doubted || isRevoked(now_current)) await examine(now_current)
+      if (it.doubted || isRefused(now_current.status)) await examine(now_current)
       return
     }
     if (renewed.final) return dropToken(it, renewed.revoked ? 'client_revoked' : 'token_refused')

@@ -172,15 +172,19 @@ function updateOf(it: PooledAccount): AccountUpdate {
   }
 }
 
-/** Time between token requests of a revoked application. */
-const REVOKED_RETRY_MS = 3_600_000
+/** Time between token requests of a refused application. */
+const REFUSED_RETRY_MS = 3_600_000
+
+/** True for an application whose token the platform refuses. */
+export const isRefused = ({ state, state_reason }: AccountStatus): boolean =>
+  state === 'needs_login' && (state_reason === 'client_revoked' || state_reason === 'token_refused')
 
 /** Time to renew the access token, epoch ms; null for accounts without one. */
 function renewalAt({ secrets, token, status }: PooledAccount): number | null {
   if (secrets.kind !== 'oauth' || status.state === 'paused') return null
-  // A revocation may be a mistake of the platform, so the token is requested again at times.
+  // A refusal may be a mistake of the platform, so the token is requested again at times.
   if (status.state === 'needs_login')
-    return status.state_reason === 'client_revoked' ? status.state_since + REVOKED_RETRY_MS : null
+    return isRefused(status) ? status.state_since + REFUSED_RETRY_MS : null
   return token === null ? 0 : token.renew_at
 }
 

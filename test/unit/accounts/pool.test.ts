@@ -496,6 +496,20 @@ describe('an account of kind oauth', () => {
     expect(fixture.events()).toContain('account.needs_login')
   })
 
+  test('whose token was refused asks for one again after an hour, and is used again if that one may read', async () => {
+    using fixture = await withTokens()
+    fixture.pool.onRequest(answered('o', { kind: 'login_required' }))
+    await fixture.turn()
+    fixture.pool.onRequest(answered('o', { kind: 'login_required' }))
+    fixture.renewals.push(token('t3', fixture.clock.now() + 180 * MINUTE))
+
+    await fixture.pass(59 * MINUTE)
+    expect(fixture.states()).toEqual({ o: 'needs_login' })
+    await fixture.pass(2 * MINUTE)
+    expect(fixture.states()).toEqual({ o: 'ready' })
+    expect(fixture.pool.lease('read')?.bearer).toBe('t3')
+  })
+
   test('stores a replaced grant at once, because the previous one may be invalid', async () => {
     using fixture = startPoolFixture()
     fixture.add('o', { secrets, jar: null, status: newStatus(fixture.clock.now()) })
