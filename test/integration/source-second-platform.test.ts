@@ -12,7 +12,7 @@ setDefaultTimeout(60_000)
 const start = (seed: number) =>
   startSandbox({ port: 0, seed, speed: 0, world: 'seeded', now: Date.now })
 
-test('a further platform of this kind is read anonymously, and says what it cannot do', async () => {
+test('a further platform of this kind is read anonymously, says what it cannot do, and is down alone', async () => {
   const [first, second] = [await start(1), await start(2)]
   await using stack = new AsyncDisposableStack()
   stack.defer(() => first.stop())
@@ -85,4 +85,15 @@ base_url = `
   writeFileSync(config, `${tables}"${second.url}"\n`)
   const tested = await runForumd(['source', 'test', 'other', '--json', '--config', config])
   expect(JSON.parse(tested).sources).toMatchObject([{ name: 'other', verdict: 'works' }])
+
+  const before = first.requests.length
+  await second.stop()
+  const down = await call('/api/forum/posts?subforum=coffee&limit=2&source=other')
+  expect(down.status).toBeGreaterThanOrEqual(500)
+  expect(first.requests).toHaveLength(before)
+  const { body: popular } = await call('/api/forum/subforums/popular?limit=1')
+  const up = await call(`/api/forum/posts?subforum=${popular.subforums[0].name}&limit=2`)
+  expect(up.status).toBe(200)
+  const { body: now } = await call('/api/forum/sources')
+  expect(now.sources.map((it: { reachable: boolean }) => it.reachable)).toEqual([true, false])
 })
