@@ -33,6 +33,12 @@ export function operatorActionStories(fixture: () => Dashboard) {
           "document.querySelector('dialog form').requestSubmit()",
       )
       await client.waitForText('cobbler has $')
+      await client.press('Rename')
+      await client.type('Name', '')
+      await client.press('Rename', 'Name must be 1 to 64 printable characters')
+      await client.type('Name', 'shoemaker')
+      await client.press('Rename', 'Done.')
+      await client.waitForText('shoemaker')
 
       await client.press('New key')
       await client.type('Key name', 'workshop')
@@ -48,7 +54,7 @@ export function operatorActionStories(fixture: () => Dashboard) {
 
       await using customer = await it.openClient()
       await customer.enter(key)
-      await customer.waitForText('cobbler')
+      await customer.waitForText('shoemaker')
 
       await client.press('Revoke workshop')
       await client.press('Revoke key', 'No valid keys')

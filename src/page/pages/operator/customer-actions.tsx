@@ -134,7 +134,9 @@ const capital = (text: string): string => text.charAt(0).toUpperCase() + text.sl
 /** An action as the daemon publishes it: a text for each of its fields. */
 function ActionDialog({ action, customer, close, again }: OfCustomer & { action: CustomerAction }) {
   const { name, summary, path, fields } = action
-  const [typed, setTyped] = useState<{ [field: string]: string }>({})
+  const [typed, setTyped] = useState<{ [field: string]: string }>(() =>
+    Object.fromEntries(fields.map((field) => [field, ''])),
+  )
   return (
     <CallDialog
       title={`${capital(name)} ${customer.name}`}
