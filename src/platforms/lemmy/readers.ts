@@ -208,12 +208,14 @@ export function shownState(view: Row, { from, generation, is_account, shows_nsfw
   })
 }
 
+const isOut = ({ is_removed, is_deleted }: Standing): boolean =>
+  is_removed === true || is_deleted === true
+
 /**
  * The thread or the place with which the item of a view is hidden, as `t3_12` or `t5_3`: all items of it are shown again at once.
  * Null: it is hidden for itself, or for a reason that the view does not tell.
  */
 export function hiddenWith(view: Row): string | null {
-  const isOut = ({ is_removed, is_deleted }: Standing) => is_removed === true || is_deleted === true
   const is_comment = kindOf(view) === 'comment'
   const post = fieldsOf(view['post'])
   const own = standingOf(is_comment ? fieldsOf(view['comment']) : post)
