@@ -27,14 +27,6 @@ describe('an example of configuration', () => {
   test('is found in at least three pages', () => {
     expect(new Set(found.map(({ page }) => page)).size).toBeGreaterThanOrEqual(3)
   })
-
-  test('that README has typed is accepted too', () => {
-    const [, text = ''] = /<<'END'\n([\s\S]*?)\nEND/.exec(readText('README.md')) ?? []
-
-    // It is appended to what `forumd init` wrote.
-    const source = '[[source]]\nname = "hn"\nkind = "hackernews"\n'
-    expect(parseConfig(source + text).plans['entry']?.cadence_s).toBe(5)
-  })
 })
 
 describe('an example of a filter', () => {

@@ -71,36 +71,30 @@ test('the MCP inspector is named with its tested version', () => {
   expect(version).toBe(dependencies['@modelcontextprotocol/inspector'])
 })
 
-describe('README lists', () => {
-  const readme = readText('README.md')
+describe('ARCHITECTURE lists', () => {
+  const page = readText('ARCHITECTURE.md')
   const rows = (heading: string) => {
-    const [, after = ''] = readme.split(`\n${heading}\n`)
+    const [, after = ''] = page.split(`\n${heading}\n`)
     const [section = ''] = after.split('\n## ')
-    return [...section.matchAll(/^\| `?([@\w/.-]+)`?(?:, `daemon\.ts`)? +\|/gm)].map(
-      ([, it = '']) => it,
-    )
+    return [...section.matchAll(/^\| `?([@\w/.-]+)`? +\|/gm)].map(([, it = '']) => it)
   }
+  const namesIn = (heading: string, head: string) =>
+    rows(heading)
+      .filter((it) => it !== head && !/-{3}|\.ts$/.test(it))
+      .toSorted()
 
-  test('every folder of src, and no other', () => {
+  test('every folder of src, and the sandbox', () => {
     const folders = readdirSync(join(root, 'src'), { withFileTypes: true })
-      .filter((it) => it.isDirectory())
+      .filter((it) => it.isDirectory() && it.name !== 'wiring')
       .map(({ name }) => name)
 
-    expect(
-      rows('## Architecture')
-        .filter((it) => it !== 'Folder' && !/-{3}|\.ts$/.test(it))
-        .toSorted(),
-    ).toEqual(folders.toSorted())
+    expect(namesIn('## Folders', 'Folder')).toEqual([...folders, 'sandbox'].toSorted())
   })
 
   test('the reason of each dependency, and no others', () => {
     const { dependencies } = JSON.parse(readText('package.json'))
 
-    expect(
-      rows('## Dependencies')
-        .filter((it) => it !== 'Package' && !/-{3}/.test(it))
-        .toSorted(),
-    ).toEqual(Object.keys(dependencies).toSorted())
+    expect(namesIn('## Dependencies', 'Package')).toEqual(Object.keys(dependencies).toSorted())
   })
 })
 

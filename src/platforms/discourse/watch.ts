@@ -91,6 +91,8 @@ type State = {
 type Untagged = [id: number, topic_id: number, since: number]
 
 const WINDOW = 50
+/** Posts of the first step that are so young are given: a monitor may have waited for it as long. */
+const FIRST_STEP_MS = 15 * 60_000
 const TAIL_IDS = 200
 const TAIL_EVERY_MS = 10 * 60_000
 /** Ids below the old head that each step reads again: rows are committed out of order. */
@@ -171,6 +173,8 @@ export function createPostWatch(
       } else if (hi > top) state.holes.push({ from_id: top + 1, to_id: hi })
       state.top = Math.max(hi, top ?? 0)
       walk.accept(newest, { from_id: lo, to_id: hi }, top === null ? 'present' : 'newest')
+      // What is younger than a monitor that waited for this step is new to it: its time decides.
+      if (top === null) walk.include(newest, (created) => created >= now - FIRST_STEP_MS)
       // Where the higher id was none, what was written before it may be unread.
       if (is_back)
         walk.include(newest, (created) => isAfter(summit, created) || created >= read_until)
