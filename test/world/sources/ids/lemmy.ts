@@ -300,8 +300,8 @@ const TOKEN = 'world-token'
 const SEARCH_WINDOW_MS = 600_000
 /** The proof that a source of the shipped pace owes is 90 s old at most; the answers are a minute old. */
 const REAL_CADENCE_S = 10
-/** Half of the limit that is announced, and at most 60. */
-const SHIPPED_PACE = 60
+/** The shipped defaults: of Lemmy, half of the limit that its instances announce. */
+const SHIPPED_PACES = { lemmy: 90, piefed: 60 }
 /** The stated ages of a hidden item, up to ten minutes, are as far apart as this. */
 const ASKED_AGAIN_MS = 130_000
 
@@ -408,13 +408,14 @@ const startInstance =
       matches: (_item, state) => (state.places.includes('hush') ? 'yes' : 'no'),
     }
     const bounds = boundsOf(cadenceMs, chosen.cacheMs ?? 0)
+    const kind = firstVersion === 'piefed' ? 'piefed' : 'lemmy'
     return {
       tables: [
         {
           name: SOURCE,
-          kind: firstVersion === 'piefed' ? 'piefed' : 'lemmy',
+          kind,
           baseUrl: server.url,
-          requestsPerMinute: isReal ? SHIPPED_PACE : limit / 10,
+          requestsPerMinute: isReal ? SHIPPED_PACES[kind] : limit / 10,
           ...(isReal ? { configured: 0 } : {}),
           ...(isMembers ? { toml: `api_key = "${TOKEN}"` } : {}),
         },
