@@ -3058,7 +3058,7 @@ export interface operations {
            *             "id": "t3_1abcde",
            *             "direction": "up"
            *           },
-           *           "source": "forum",
+           *           "source": "hn",
            *           "status": "waiting",
            *           "created_at": "2026-01-31T11:58:00.000Z",
            *           "expires_at": "2026-01-31T11:58:00.000Z",
@@ -3321,7 +3321,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
-           *       "source": "forum",
+           *       "source": "hn",
            *       "status": "waiting",
            *       "created_at": "2026-01-31T11:58:00.000Z",
            *       "expires_at": "2026-01-31T11:58:00.000Z",
@@ -3587,7 +3587,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
-           *       "source": "forum",
+           *       "source": "hn",
            *       "status": "waiting",
            *       "created_at": "2026-01-31T11:58:00.000Z",
            *       "expires_at": "2026-01-31T11:58:00.000Z",
@@ -3835,7 +3835,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
-           *       "source": "forum",
+           *       "source": "hn",
            *       "status": "waiting",
            *       "created_at": "2026-01-31T11:58:00.000Z",
            *       "expires_at": "2026-01-31T11:58:00.000Z",
@@ -4153,7 +4153,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
-           *       "source": "forum",
+           *       "source": "hn",
            *       "status": "waiting",
            *       "created_at": "2026-01-31T11:58:00.000Z",
            *       "expires_at": "2026-01-31T11:58:00.000Z",
@@ -24326,7 +24326,7 @@ export interface operations {
            *       "items": [
            *         {
            *           "id": "t3_1abcde",
-           *           "source": "forum",
+           *           "source": "hn",
            *           "kind": "post",
            *           "title": "Which grinder would you buy?",
            *           "excerpt": "Mine broke after ten years. I am looking for one for espresso.",
@@ -24786,7 +24786,7 @@ export interface operations {
           /**
            * @example {
            *       "id": "t3_1abcde",
-           *       "source": "forum",
+           *       "source": "hn",
            *       "kind": "post",
            *       "title": "Which grinder would you buy?",
            *       "excerpt": "Mine broke after ten years. I am looking for one for espresso.",

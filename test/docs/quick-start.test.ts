@@ -2,7 +2,6 @@
 // home, with free ports; `bun run newcomer` does the same on a clean Debian, after a build.
 import { expect, test } from 'bun:test'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 
 import { newcomerOf } from '../../scripts/docs/blocks.ts'
 import { tempFolder } from '../support/folder.ts'

@@ -78,7 +78,7 @@ test.each<[Record<string, string>, string[]]>([
   [{ q: 'grinder', source: 'hn' }, ['t3_x3']],
   [{ q: 'grinder', source: 'forum' }, ['t1_x4', 't3_x2', 't3_x1']],
   [{ filter_spec: '{"source":"forum","q":"café"}' }, []],
-  [{ source: 'hn,main', subforum: 'tea, cats', author: 'ANN' }, ['t3_x1']],
+  [{ source: 'hn,forum', subforum: 'tea, cats', author: 'ANN' }, ['t3_x1']],
   [{ min_score: '5' }, ['t3_x3', 't3_x1']],
   [{ from: '2026-01-04T00:00:00Z', to: '2026-01-05' }, ['t3_x3']],
   [{ filter_spec: '{"include_any":["cafe"],"fold_accents":true}' }, ['t3_x3']],
@@ -178,7 +178,7 @@ test('a CSV export quotes texts, and no cell of a stranger is a formula', async 
     'id,source,kind,subforum,author,created,score,comments,title,text,permalink,url,first_seen',
   )
   expect(lines[0]).toStartWith(
-    "t3_x5,main,post,cats,someone,2026-01-06T00:00:00.000Z,1,0,'@formula,kettle,",
+    "t3_x5,forum,post,cats,someone,2026-01-06T00:00:00.000Z,1,0,'@formula,kettle,",
   )
   expect(text).toContain('A kettle,"no grinder ""here"", only\n=SUM(1)",')
   expect(lines).toHaveLength(5)

@@ -197,7 +197,7 @@ test('an outcome that cannot be stored holds up no other of the same commit', as
   it.put('dlv_1')
   it.put('dlv_2')
   it.db.run(`CREATE TRIGGER refuse BEFORE INSERT ON attempts
-    WHEN NEW.delivery_row = 1 BEGIN SELECT RAISE(ABORT, 'disk full'); END`)
+    WHEN NEW.delivery_row = (SELECT row FROM deliveries WHERE id = 'dlv_1') BEGIN SELECT RAISE(ABORT, 'disk full'); END`)
   it.nudge()
   await it.clock.advance(0)
   both.resolve()

@@ -70,7 +70,9 @@ test('on a terminal it asks, repeats a question after a wrong answer, and the re
   )
 
   expect(code).toBe(0)
-  expect(out).toContain('"reddish" is not a source; allowed: discourse ADDRESS, hn')
+  expect(out).toContain(
+    '"reddish" is not a source; allowed:\n    discourse ADDRESS, rss ADDRESS, hn',
+  )
   expect(out.match(/\]: /g)).toHaveLength(5)
   expect(out).toMatch(/\nhn +works +Hacker News\n/)
   const { config } = configOf(folder)
@@ -195,7 +197,7 @@ describe('nothing is written', () => {
     [['init', '--yes', '--sources', 'discourse'], 'source[0].base_url: missing'],
     [
       ['init', '--yes', '--sources', 'usenet x'],
-      '"usenet x" is not a source; allowed: discourse ADDRESS, hn,',
+      '"usenet x" is not a source; allowed:\n    discourse ADDRESS, rss ADDRESS, hn,',
     ],
     [['init', '--yes', '--sources', 'platform x.example'], 'is not a source'],
     [['init', '--yes', '--sources', ' , '], 'found 0 sources; allowed: 1 to 20'],

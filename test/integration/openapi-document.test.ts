@@ -302,8 +302,10 @@ test('under other words the document uses only those', async () => {
   expect(info.title).toStartWith('Agora Data')
   expect(components.schemas.Error.properties.code.enum).toContain('room_not_found')
   expect(text).not.toMatch(/subforum/i)
-  // The kind of platform, and addresses in examples.
-  expect(text.replaceAll(/a forum platform|\bforum\.example/g, '')).not.toMatch(/forum/i)
+  // The kind of platform, addresses in examples, and the name of the source.
+  expect(
+    text.replaceAll(/a forum platform|\bforum\.example|"default":"forum"|Default: forum/g, ''),
+  ).not.toMatch(/forum/i)
 })
 
 test('monitoring is documented and answers at both of its places', async () => {

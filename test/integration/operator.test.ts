@@ -181,7 +181,7 @@ test('the sources are listed with their lag, their open gaps and the last fault'
   const key = operatorKey(daemon)
   const sources = async () => (await daemon.call('/operator/sources', {}, key)).body.sources
   expect(await sources()).toMatchObject([
-    { name: 'main', proof: 'time_listing', requests_per_minute: null, feeds: 0, last_fault: null },
+    { name: 'forum', proof: 'time_listing', requests_per_minute: null, feeds: 0, last_fault: null },
     {
       name: 'hn',
       kind: 'hackernews',

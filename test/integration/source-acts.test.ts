@@ -619,7 +619,7 @@ test('the list of sources names the acts that work', async () => {
       ]),
     ),
   ).toEqual({
-    main: ACTS.slice(0, -1),
+    forum: ACTS.slice(0, -1),
     meta: ['comment', 'vote', 'message', 'authorize'],
     lem: ['login', 'comment', 'vote', 'downvote', 'message'],
     hn: [],

@@ -230,7 +230,7 @@ test.concurrent(
       .map((line) => JSON.parse(line))
       .filter(({ event }) => event === 'config.refused')
     expect(refused).toHaveLength(1)
-    expect(refused[0].why).toContain(':10:1: limits.key_rat: unknown key')
+    expect(refused[0].why).toContain(':12:1: limits.key_rat: unknown key')
   },
 )
 
@@ -262,7 +262,7 @@ test.concurrent(
 async function startStalled(folder: Folder, socket: string, at: string, ms: number) {
   const config = configured(
     folder,
-    `timeout_s = 0.777\nread_deadline_s = 1.5\nretries = 0
+    `retries = 0\n[requests]\ntimeout_s = 0.777\nread_deadline_s = 1.5
 [guard]\nallow_targets = ["127.0.0.1"]\nallow_http = true\n[delivery]\ntimeout_s = 0.333\n[plans.entry]\ncadence_s = 1\n`,
   )
   const key = (await runForumd(['key', 'create', '--customer', 'ann', '--config', config])).trim()

@@ -205,7 +205,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   sentiment: 'neutral',
   site_rules: ['Spam'],
   slowest_stream: 'posts:coffee',
-  source: 'forum',
+  source: 'hn',
   starred: true,
   status: 'delivered',
   status_code: 503,

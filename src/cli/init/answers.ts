@@ -58,7 +58,7 @@ function parseSources(text: string): Table[] {
     const asks = kind?.asks ?? []
     if (kind === undefined || values.length !== asks.length)
       throw new UsageError(
-        `${JSON.stringify(entry)} is not a source; allowed: ${[...SOURCE_FORMS.keys()].join(', ')}`,
+        `${JSON.stringify(entry)} is not a source; allowed:\n    ${[...SOURCE_FORMS.keys()].join(', ')}`,
       )
     const base_url = withScheme(address)
     tables.push({

@@ -458,13 +458,13 @@ describe('an item in several places', () => {
 })
 
 test('without an accounts source all of the sources are watched for comments too', () => {
-  const words = createNaming(
+  const alone = createNaming(
     { platform: 'forum', community: 'subforum' },
     { default_source: 'hn', home: null },
   )
   const spec = { source: 'all', kind: 'both', include_any: ['ledgerly'] }
 
-  expect(decodeFilterSpec(encodeFilterSpec(parseFilterSpec(spec, words)))).toMatchObject({
+  expect(decodeFilterSpec(encodeFilterSpec(parseFilterSpec(spec, alone)))).toMatchObject({
     source: ['all'],
     kind: 'both',
   })
