@@ -4,7 +4,6 @@ import { removedText } from '../core/base/removed.ts'
 import { type Command, EXIT, type ProcessContext, UsageError } from './command.ts'
 import { explainError } from './failures.ts'
 import { programOf, valuesOf } from './help/help.ts'
-import { operatorCommands } from './operator.ts'
 
 /** Every command by its name, in the order of the overview. Loaded on use: `version` should not wait for SQLite. */
 const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
@@ -62,6 +61,7 @@ type Commands = typeof COMMANDS
 export async function allCommands(): Promise<Commands> {
   const of_table = [...COMMANDS]
   const at = of_table.findIndex(([name]) => name.startsWith('key '))
+  const { operatorCommands } = await import('./operator.ts')
   const of_api = await operatorCommands()
   return new Map([...of_table.slice(0, at), ...of_api, ...of_table.slice(at)])
 }
