@@ -211,7 +211,7 @@ export function openApiDocument({
       title: `${capital(words.platform)} Data, Account Actions and Live Monitoring API`,
       version: VERSION,
       description:
-        'Read, act on and watch a forum platform through your own accounts. Every call needs an API key as a Bearer token unless it says otherwise. A body with an unknown field is refused; unknown query parameters are ignored, so check their spelling.',
+        'Read, act on and watch a forum platform through your own accounts. Every call needs an API key as a Bearer token unless it says otherwise. A body with an unknown field is refused; unknown query parameters are ignored, except where an operation says otherwise, so check their spelling.',
       license: { name: 'MIT', identifier: 'MIT' },
       contact: { name: 'The operator of this service', url: new URL('/docs', public_url).href },
     },
