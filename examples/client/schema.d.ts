@@ -19206,7 +19206,14 @@ export interface operations {
            *             "job"
            *           ],
            *           "proof": "dense",
-           *           "reachable": true,
+           *           "state": {
+           *             "status": "never_tried",
+           *             "fault": "fault",
+           *             "since": "since",
+           *             "last_request_at": "2026-01-31T11:58:00.000Z",
+           *             "requests_last_minute": 1,
+           *             "requests_per_minute": 1
+           *           },
            *           "ends_at": "2026-01-31T11:58:00.000Z"
            *         }
            *       ]
@@ -19218,14 +19225,30 @@ export interface operations {
               name: string
               /** @description Kind of the object. */
               kind: string
-              /** @description Address. */
+              /** @description Address of its pages. */
               url: string
-              capabilities: string[]
+              /** @description Names of what it can do, such as `posts` or `monitor`. */
+              readonly capabilities: string[]
               /** @description Names of places as this source writes them. */
-              place_examples: string[]
+              readonly place_examples: string[]
               /** @description How completeness is proven; null: unknown. */
               proof: string | null
-              reachable: boolean
+              /** @description State of the source, by its own answers since the start. */
+              state: {
+                /**
+                 * @description `never_tried`: nothing was requested since the start.
+                 * @enum {string}
+                 */
+                status: 'never_tried' | 'works' | 'fails'
+                /** @description Why it fails, such as `unavailable:503`. */
+                fault: string | null
+                /** @description Start of the present status. */
+                since: string | null
+                last_request_at: string | null
+                requests_last_minute: number
+                /** @description Limit of requests a minute. */
+                requests_per_minute: number
+              }
               /** @description Time at which the source ends; null: no end is planned. */
               ends_at: string | null
             }[]

@@ -3,6 +3,7 @@ import { type Config, furtherOf } from '../../src/config/schema.ts'
 import { createEgress } from '../../src/net/egress.ts'
 import { capabilityText } from '../../src/page/lib/sources.ts'
 import { KIND_NAMES, KINDS } from '../../src/platforms/kinds.ts'
+import { createSourceTrace } from '../../src/platforms/source-state.ts'
 import { realClock } from '../../src/runtime/runtime.ts'
 import { createSource, listSources } from '../../src/wiring/sources.ts'
 
@@ -52,7 +53,8 @@ function capabilityTable(): string {
       ...(kind === 'reddit' ? ['session_cookie = "session"'] : []),
     ]).join('\n'),
   )
-  const [home] = listSources(config, { isDown: () => false }, new Map())
+  const untried = { state: createSourceTrace(realClock).state, requestsPerMinute: () => 0 }
+  const [home] = listSources(config, untried, new Map())
   const sources = furtherOf(config).map((it) => {
     const { capabilities, watch } = sourceOf(it, config, egress)
     return {

@@ -7,6 +7,7 @@ import type { ItemState, Node } from '../core/forum/items.ts'
 import type { Acted } from '../core/forum/native-refusals.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 import type { Platform } from './port.ts'
+import type { SourceTrace } from './source-state.ts'
 import type { IdWatch, LeftOut, Reread, Source, WatchStep } from './source.ts'
 import { identityOf, wrongField } from './values.ts'
 
@@ -51,6 +52,8 @@ type FenceOptions = {
   left_out: Pick<LeftOutRows, 'add'>
   commentOf: Platform['commentOf']
   name: string
+  /** Learns the results of all reads but those with a session of a caller. */
+  trace: Pick<SourceTrace, 'result'>
 }
 
 /** A wait that a source asks for, within its bound. */
@@ -72,13 +75,17 @@ function lengthOf(row: unknown): number {
   return typeof long === 'string' ? long.length : 0
 }
 
+/** True for a call with the session of a caller, which proves nothing of the source. */
+const isCallers = (call: unknown): boolean =>
+  isObject(call) && isObject(call['identity']) && call['identity']['whose'] === 'caller'
+
 const isState = (value: unknown): value is ItemState => isObject(value) && 'state' in value
 
 /**
  * The fence around every reader of every adapter. What a reader throws is an unreadable answer; a row with a value that cannot
  * be is left out and counted, and the others go on.
  */
-export function createFence({ clock, log, left_out, commentOf, name }: FenceOptions) {
+export function createFence({ clock, log, left_out, commentOf, name, trace }: FenceOptions) {
   const turn = createTurns()
 
   function isSound(row: unknown): boolean {
@@ -142,18 +149,27 @@ export function createFence({ clock, log, left_out, commentOf, name }: FenceOpti
     return fail({ kind: 'unreadable', path: '$' })
   }
 
-  /** A reader within the fence. */
+  async function contained<T>(reading: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
+    try {
+      const outcome = await reading()
+      if (!outcome.ok) return fail(bounded(outcome.fault))
+      const fault = await check(outcome.value)
+      return fault === null ? outcome : fail(fault)
+    } catch (error) {
+      return unreadable(error)
+    }
+  }
+
+  /** A reader within the fence. `is_whole`: it reads the source as a whole. */
   const read =
-    <Arguments extends unknown[], T>(reader: (...given: Arguments) => Promise<Outcome<T>>) =>
+    <Arguments extends unknown[], T>(
+      reader: (...given: Arguments) => Promise<Outcome<T>>,
+      is_whole = false,
+    ) =>
     async (...given: Arguments): Promise<Outcome<T>> => {
-      try {
-        const outcome = await reader(...given)
-        if (!outcome.ok) return fail(bounded(outcome.fault))
-        const fault = await check(outcome.value)
-        return fault === null ? outcome : fail(fault)
-      } catch (error) {
-        return unreadable(error)
-      }
+      const outcome = await contained(() => reader(...given))
+      if (!isCallers(given.at(-1))) trace.result(outcome.ok ? null : outcome.fault, is_whole)
+      return outcome
     }
 
   /** An act within the fence: what it throws leaves open whether it was done. */
@@ -176,9 +192,9 @@ type Fence = ReturnType<typeof createFence>
 
 const fencedWatch = (watch: IdWatch, { read }: Fence): IdWatch => ({
   ...watch,
-  advance: read<Parameters<IdWatch['advance']>, WatchStep>(watch.advance),
-  ...(watch.settle && { settle: read(watch.settle) }),
-  reread: read<Parameters<IdWatch['reread']>, Reread>(watch.reread),
+  advance: read<Parameters<IdWatch['advance']>, WatchStep>(watch.advance, true),
+  ...(watch.settle && { settle: read(watch.settle, true) }),
+  reread: read<Parameters<IdWatch['reread']>, Reread>(watch.reread, true),
 })
 
 /** The reads of a port within a fence. */
@@ -206,6 +222,6 @@ export function fenced(source: Source, options: Omit<FenceOptions, 'commentOf'>)
       ...(vote && { vote: fence.act(vote) }),
       ...(message && { message: fence.act(message) }),
     },
-    probe: fence.read(source.probe),
+    probe: fence.read(source.probe, true),
   }
 }

@@ -13,6 +13,7 @@ import { createHosts, type Hosts } from './hosts.ts'
 import type { ClientPace } from './pace.ts'
 import type { Use } from './port.ts'
 import { productOf, rulesOf } from './robots.ts'
+import type { SourceTrace } from './source-state.ts'
 import { cutLists, hasShape, identityOf, parseJson, type Shape } from './values.ts'
 
 type HttpRequest = {
@@ -128,6 +129,7 @@ export type HttpClientOptions = {
   /** True for a limit that holds for requests of one kind: it pauses no other. Default: none does. */
   isOwnLimit?: (answer: HttpAnswer) => boolean
   on_recovered?: () => void
+  trace?: Pick<SourceTrace, 'request'>
   /** Counts a row that was left out, once. `field`: what is wrong with it; `row`: names it. */
   left_out?: (field: string, row: string) => void
 }
@@ -224,6 +226,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       signal: call.signal,
     }
     const sent_at = clock.now()
+    options.trace?.request()
     const result = await egress.send(sent)
     trial.end(isReached(result, call.signal?.aborted === true))
     if (!result.ok) {

@@ -275,6 +275,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     ]
   }
   const ends = sourceEnds(config)
+  const home_state = { ...platform, requestsPerMinute: pool.requestsPerMinute }
   const endedOn = (source: string) => endOf(ends, source, clock.now())
   const routes = (route_context: RouteContext) => [
     ...draftRoutes(route_context),
@@ -294,7 +295,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       source: null,
       endedOn,
     }),
-    sourceReads(route_context, () => listSources(config, parts.platform, parts.sources)),
+    sourceReads(route_context, () => listSources(config, home_state, parts.sources)),
     ...readsOfSources(route_context, parts.sources, {
       ...sessions,
       limits: config.limits,
@@ -359,7 +360,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       failing_loops: parts.failing_loops,
       read_price_micros: config.billing.enabled ? config.billing.price_micros.read : null,
       retention_days: config.retention.days,
-      sources: () => operatedSources(config, parts.platform, parts.sources),
+      sources: () => operatedSources(config, home_state, parts.sources),
       source_desk: createSourceDesk(config, {
         clock,
         random: route_context.random,

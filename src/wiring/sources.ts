@@ -3,8 +3,8 @@ import type { SourceInfo } from '../api/reads/sources.ts'
 import { checkSource, withSources } from '../config/added-sources.ts'
 import { apiKeyOf, type Config, furtherOf, homeOf, requestsPerMinute } from '../config/schema.ts'
 import { guardLines, REFUSALS } from '../core/base/address.ts'
-import { type Fault, faultText, ok } from '../core/base/result.ts'
-import { reportedOffset } from '../core/base/time.ts'
+import { faultText, ok } from '../core/base/result.ts'
+import { iso, reportedOffset } from '../core/base/time.ts'
 import type { WatchableSource } from '../core/filter/feeds.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { CacheState } from '../gateway/cache.ts'
@@ -17,6 +17,7 @@ import { createHosts, type Hosts } from '../platforms/hosts.ts'
 import { kindOf, KINDS } from '../platforms/kinds.ts'
 import type { PaceStore } from '../platforms/pace.ts'
 import { ANONYMOUS, type Platform } from '../platforms/port.ts'
+import { createSourceTrace, type SourceState, type SourceTrace } from '../platforms/source-state.ts'
 import {
   ACT_CAPABILITIES,
   itemAt,
@@ -37,12 +38,8 @@ export type ReadySource = {
   reads: Reads
   /** Null: it cannot be monitored. */
   watch: SourceWatch | null
-  /** The last read by a caller that met a fault of the source; null: none since the start. */
-  readFault(): ReadFault | null
+  state(): SourceState
 }
-
-/** `at`: epoch ms. */
-type ReadFault = { fault: string; at: number }
 
 type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
   egress: Egress
@@ -61,6 +58,7 @@ export const createSource = (
   config: ConfiguredSource,
   { requests }: Pick<Config, 'requests'>,
   deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'hosts' | 'on_recovered' | 'on_row'>,
+  trace: SourceTrace = createSourceTrace(deps.clock),
 ): Source => {
   const { name, base_url } = config
   const api_key = apiKeyOf(config)
@@ -69,6 +67,7 @@ export const createSource = (
     ...deps,
     ...(config.is_added && { egress: guardedEgress(deps.egress) }),
     left_out: left_out.add,
+    trace,
     ...('feeds' in config && { feeds: config.feeds }),
     base_url,
     user_agent: config.user_agent || requests.user_agent,
@@ -79,7 +78,7 @@ export const createSource = (
     // The operator of the site gave the holder of a key access to its API.
     robots: api_key === '',
   })
-  return { ...fenced(source, { ...deps, left_out, name }), left_out: left_out.now }
+  return { ...fenced(source, { ...deps, left_out, name, trace }), left_out: left_out.now }
 }
 
 /** The address of an added source was checked once; its name may lead elsewhere since, and its target be allowed no more. */
@@ -91,11 +90,8 @@ const guardedEgress = ({ send, close }: Egress): Egress => ({
 export function connectSources(config: Config, deps: Deps): Map<string, ReadySource> {
   const hosts = createHosts(deps.clock, deps.paceOf)
   const created = furtherOf(config).map((it) => {
-    const source = createSource(it, config, { ...deps, hosts })
-    let fault: ReadFault | null = null
-    const note = (met: Fault) => {
-      if (OWN_FAULTS.has(met.kind)) fault = { fault: faultText(met), at: deps.clock.now() }
-    }
+    const trace = createSourceTrace(deps.clock)
+    const source = createSource(it, config, { ...deps, hosts }, trace)
     const watch = createSourceWatch({
       name: it.name,
       source,
@@ -103,15 +99,8 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
       requests_per_minute: requestsPerMinute(it),
       clock: deps.clock,
     })
-    const reads = readsOf(source, config, { ...deps, note })
-    const ready: ReadySource = {
-      name: it.name,
-      config: it,
-      source,
-      reads,
-      watch,
-      readFault: () => fault,
-    }
+    const reads = readsOf(source, config, deps)
+    const ready: ReadySource = { name: it.name, config: it, source, reads, watch, ...trace }
     return [it.name, ready] as const
   })
   return new Map(created)
@@ -248,30 +237,14 @@ export function createSourceDesk(config: Config, deps: DeskDeps): SourceDesk {
   }
 }
 
-/** Faults of the source itself; the others are about what was requested. */
-const OWN_FAULTS: ReadonlySet<Fault['kind']> = new Set([
-  'throttled',
-  'blocked',
-  'login_required',
-  'timeout',
-  'unavailable',
-  'unreadable',
-])
-
-function readsOf(
-  source: Source,
-  config: Config,
-  { clock, budget, on_read, note }: Deps & { note: (fault: Fault) => void },
-): Reads {
+function readsOf(source: Source, config: Config, { clock, budget, on_read }: Deps): Reads {
   const reads = createReads({
     platform: portOf(source),
     // A source has one way in: without an account, or with the operator's key for it.
     identities: {
       lease: () => ANONYMOUS,
       takes_sessions: false,
-      report: (_identity, fault) => {
-        if (fault !== null) note(fault)
-      },
+      report: () => {},
     },
     clock,
     budget,
@@ -308,10 +281,20 @@ const FEATURES: Readonly<Record<string, keyof Config['features']>> = {
   profile: 'profile',
 }
 
+const stateOf = (
+  { since, last_request_at, ...state }: SourceState,
+  requests_per_minute: number,
+) => ({
+  ...state,
+  since: iso(since),
+  last_request_at: iso(last_request_at),
+  requests_per_minute,
+})
+
 /** The sources as callers see them, the default first. */
 export function listSources(
   config: Pick<Config, 'source' | 'features'>,
-  home_state: { isDown(): boolean },
+  home_state: { state(): SourceState; requestsPerMinute(): number },
   sources: ReadonlyMap<string, ReadySource>,
 ): SourceInfo[] {
   const isAllowed = (capability: string): boolean => {
@@ -319,7 +302,7 @@ export function listSources(
     return feature === undefined || config.features[feature]
   }
   const others = [...sources.values()].map(
-    ({ name, config: { ends_at }, source, watch }): SourceInfo => ({
+    ({ name, config: it, source, watch, state }): SourceInfo => ({
       name,
       kind: source.kind,
       url: source.url,
@@ -328,8 +311,8 @@ export function listSources(
       ),
       place_examples: source.place_examples,
       proof: source.watch?.proof ?? null,
-      reachable: !source.isDown(),
-      ends_at: ends_at || null,
+      state: stateOf(state(), Math.min(requestsPerMinute(it), source.perMinute?.() ?? Infinity)),
+      ends_at: it.ends_at || null,
     }),
   )
   const home = homeOf(config)
@@ -341,7 +324,7 @@ export function listSources(
     capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'].filter(isAllowed),
     place_examples: ['coffee', 'gardening'],
     proof: 'time_listing',
-    reachable: !home_state.isDown(),
+    state: stateOf(home_state.state(), home_state.requestsPerMinute()),
     ends_at: home.ends_at || null,
   }
   return config.source.flatMap(
@@ -361,6 +344,5 @@ export const operatedSources = (
       account_by:
         authorization != null ? 'permission' : acts?.login === undefined ? null : 'password',
       requests_per_minute: ready === undefined ? null : requestsPerMinute(ready.config),
-      read_fault: ready?.readFault() ?? null,
     }
   })

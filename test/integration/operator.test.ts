@@ -181,16 +181,15 @@ test('the sources are listed with their lag, their open gaps and the last fault'
   const key = operatorKey(daemon)
   const sources = async () => (await daemon.call('/operator/sources', {}, key)).body.sources
   expect(await sources()).toMatchObject([
-    { name: 'forum', proof: 'time_listing', requests_per_minute: null, feeds: 0, last_fault: null },
+    { name: 'forum', proof: 'time_listing', requests_per_minute: null, feeds: 0 },
     {
       name: 'hn',
       kind: 'hackernews',
-      reachable: true,
+      state: { status: 'never_tried', requests_last_minute: 0, requests_per_minute: 600 },
       requests_per_minute: 600,
       ends_at: '2027-03-31',
       feeds: 0,
       lag_s: null,
-      last_fault: null,
     },
     { name: 'quiet' },
   ])
@@ -199,7 +198,13 @@ test('the sources are listed with their lag, their open gaps and the last fault'
   expect((await daemon.send('/forum/monitor/add', watch)).status).toBe(200)
   await daemon.clock.advance(2 * MINUTE)
   const watched = (await sources())[1]
-  expect(watched).toMatchObject({ feeds: 1, open_gaps: 0, partial: null, last_fault: null })
+  expect(watched).toMatchObject({
+    feeds: 1,
+    open_gaps: 0,
+    partial: null,
+    state: { status: 'works', fault: null },
+  })
+  expect(watched.state.requests_last_minute).toBeGreaterThan(0)
   expect(watched.lag_s).toBeLessThan(2 * 60)
 
   site.state.status = 403
@@ -207,18 +212,15 @@ test('the sources are listed with their lag, their open gaps and the last fault'
   quiet.state.status = 403
   await daemon.call('/api/forum/posts?source=quiet&subforum=show')
   const [main, failing, refused] = await sources()
-  expect(main.last_fault).toBeNull()
-  expect(failing.last_fault).toEqual({ fault: 'forbidden', at: expect.any(String) })
+  expect(main.state.status).toBe('never_tried')
+  expect(failing.state).toMatchObject({ status: 'fails', fault: 'forbidden' })
   expect(failing.lag_s).toBeGreaterThan(watched.lag_s)
-  expect(refused.last_fault).toBeNull()
+  expect(refused.state).toMatchObject({ status: 'works', fault: null })
 
   // A refusal of one row is not a fault of its source; a page in place of the API is.
   quiet.state.status = 401
   await daemon.call('/api/forum/posts?source=quiet&subforum=ask')
-  expect((await sources())[2].last_fault).toEqual({
-    fault: 'login_required',
-    at: expect.any(String),
-  })
+  expect((await sources())[2].state).toMatchObject({ status: 'fails', fault: 'login_required' })
 })
 
 test('the pool lists the state of its accounts and proxies, and no secret', async () => {

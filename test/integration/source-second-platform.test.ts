@@ -47,7 +47,13 @@ base_url = `
   const { sources } = (await call('/api/forum/sources')).body
   expect(sources).toMatchObject([
     { name: 'forum', kind: 'reddit' },
-    { name: 'other', kind: 'reddit', url: second.url, proof: null, reachable: true },
+    {
+      name: 'other',
+      kind: 'reddit',
+      url: second.url,
+      proof: null,
+      state: { status: 'never_tried' },
+    },
   ])
   expect(sources[1].capabilities).toEqual(
     expect.arrayContaining(['posts', 'search', 'tree', 'user']),
@@ -95,5 +101,8 @@ base_url = `
   const up = await call(`/api/forum/posts?subforum=${popular.subforums[0].name}&limit=2`)
   expect(up.status).toBe(200)
   const { body: now } = await call('/api/forum/sources')
-  expect(now.sources.map((it: { reachable: boolean }) => it.reachable)).toEqual([true, false])
+  expect(now.sources).toMatchObject([
+    { state: { status: 'works', fault: null } },
+    { state: { status: 'fails', fault: 'unavailable', since: expect.any(String) } },
+  ])
 })

@@ -97,7 +97,7 @@ test('the sources are listed with what each can do', async () => {
   const { status, body } = await daemon.call('/api/forum/sources')
   expect(status).toBe(200)
   expect(body.sources).toMatchObject([
-    { name: 'forum', kind: 'reddit', proof: 'time_listing', reachable: true },
+    { name: 'forum', kind: 'reddit', proof: 'time_listing', state: { status: 'never_tried' } },
     {
       name: 'hn',
       kind: 'hackernews',

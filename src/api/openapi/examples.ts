@@ -189,7 +189,6 @@ const VALUES: Readonly<Record<string, unknown>> = {
   proof: 'dense',
   'coverage_24h.proof': ['time_listing'],
   query: 'grinder',
-  reachable: true,
   ready: true,
   'gaps.reason': 'poll_overflow',
   'last_failure.reason': 'http_503',

@@ -21,6 +21,9 @@ import {
 import type { OperatedSource } from './sources.ts'
 
 const KIND_MAX = 50
+/** A source that fails for so long is out of service. */
+const OUTAGE_MS = 60_000
+const STALE_MS = 2 * 3_600_000
 
 type StorageReport = () => {
   trouble: string | null
@@ -125,13 +128,19 @@ function storageProblems({ storage, reads, failing_loops }: ProblemDeps): Proble
   ]
 }
 
+/** A single failed request is not an outage, and an old one says nothing of the present. */
+const isOut = ({ status, since, last_request_at }: OperatedSource['state'], now: number): boolean =>
+  status === 'fails' &&
+  now - Date.parse(since ?? '') >= OUTAGE_MS &&
+  now - Date.parse(last_request_at ?? '') < STALE_MS
+
 /** Sources whose access ends, and unreachable ones that `reported` does not name. */
 function sourceProblems(
   { sources }: ProblemDeps,
   reported: ReadonlySet<string>,
   now: number,
 ): Problem[] {
-  return sources().flatMap(({ name, reachable, ends_at }) => {
+  return sources().flatMap(({ name, state, ends_at }) => {
     const subject = { id: name, name }
     const called = `Source ${name}`
     const warning = ends_at === null ? null : endWarning(ends_at, now)
@@ -145,7 +154,7 @@ function sourceProblems(
       subject,
     })
     return [
-      ...(reachable || reported.has(name)
+      ...(!isOut(state, now) || reported.has(name)
         ? []
         : [
             {

@@ -23,8 +23,6 @@ import type { RecordAction } from './actions.ts'
 export type OperatedSource = SourceInfo & {
   /** Bound of all requests to it; null: the accounts of the pool have budgets of their own. */
   requests_per_minute: number | null
-  /** The last fault that a caller's read met, as `blocked` or `unavailable:503`; `at`: epoch ms. */
-  read_fault: { fault: string; at: number } | null
   /** True if it is of the configuration file, which alone can remove it. */
   of_file: boolean
   /** Way to connect the operator's account; null: its acts need none, or it has none. */
@@ -270,14 +268,9 @@ function toList({ db, clock, sources, source_desk: { kinds } }: SourceDeps) {
   const running = sources()
   return {
     kinds,
-    sources: running.map(({ read_fault, of_file, ...source }) => {
+    sources: running.map(({ of_file, ...source }) => {
       const watched = feeds.get(source.name)
       const verified_until = watched?.verified_until ?? null
-      const polled =
-        watched?.fault == null ? null : { fault: watched.fault, at: watched.fault_at ?? 0 }
-      const [last] = [read_fault, polled]
-        .filter((it) => it !== null)
-        .toSorted((a, b) => b.at - a.at)
       const is_stored = stored.some(({ name }) => name === source.name)
       return {
         ...source,
@@ -291,7 +284,6 @@ function toList({ db, clock, sources, source_desk: { kinds } }: SourceDeps) {
             : Math.max(0, Math.round((clock.now() - verified_until) / 1000)),
         partial: watched?.partial ?? null,
         open_gaps: watched?.open_gaps ?? 0,
-        last_fault: last === undefined ? null : { fault: last.fault, at: iso(last.at) },
       }
     }),
     waiting: stored

@@ -12,30 +12,32 @@ import { answers } from '../openapi/route-docs.ts'
 const sourceShape = z.object({
   name: z.string(),
   kind: z.string(),
-  url: z.string(),
-  capabilities: z.array(z.string()),
-  place_examples: z.array(z.string()).describe('Names of places as this source writes them.'),
+  url: z.string().describe('Address of its pages.'),
+  capabilities: z
+    .array(z.string())
+    .readonly()
+    .describe('Names of what it can do, such as `posts` or `monitor`.'),
+  place_examples: z
+    .array(z.string())
+    .readonly()
+    .describe('Names of places as this source writes them.'),
   proof: z.string().nullable(),
-  reachable: z.boolean(),
+  state: z
+    .object({
+      status: z
+        .enum(['never_tried', 'works', 'fails'])
+        .describe('`never_tried`: nothing was requested since the start.'),
+      fault: z.string().nullable().describe('Why it fails, such as `unavailable:503`.'),
+      since: z.string().nullable().describe('Start of the present status.'),
+      last_request_at: z.string().nullable(),
+      requests_last_minute: z.number(),
+      requests_per_minute: z.number().describe('Limit of requests a minute.'),
+    })
+    .describe('State of the source, by its own answers since the start.'),
   ends_at: z.string().nullable(),
 })
 
-export type SourceInfo = {
-  name: string
-  kind: string
-  /** Address of its pages. */
-  url: string
-  /** Names of what it can do, such as `posts` or `monitor`. */
-  capabilities: readonly string[]
-  /** Names of places as this source writes them. */
-  place_examples: readonly string[]
-  /** Proof of monitors that nothing was missed; null: it cannot be monitored. */
-  proof: string | null
-  /** False while it cannot be reached. */
-  reachable: boolean
-  /** Day on which its way in ends; null: none is configured. */
-  ends_at: string | null
-}
+export type SourceInfo = z.output<typeof sourceShape>
 
 export function sourceReads({ words, keyed }: RouteContext, list: () => SourceInfo[]) {
   return new Elysia({ name: 'reads.sources', prefix: words.api })

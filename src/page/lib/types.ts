@@ -240,7 +240,6 @@ export type OperatedSource = Source & {
   lag_s: number | null
   partial: string | null
   open_gaps: number
-  last_fault: { fault: string; at: string } | null
 }
 
 /** The sources; `waiting`: those that the next start of the daemon reads. */

@@ -63,16 +63,16 @@ export function SourcesPage() {
   )
 }
 
-function statusOf({ reachable, last_fault, open_gaps, partial }: OperatedSource): {
+function statusOf({ state, open_gaps, partial }: OperatedSource): {
   tone: Tone
   word: string
 } {
-  if (!reachable) return { tone: 'bad', word: 'Unreachable' }
+  if (state.status === 'fails') return { tone: 'bad', word: 'Fails' }
   if (open_gaps > 0) return { tone: 'warn', word: many(open_gaps, 'open gap') }
   if (partial !== null) return { tone: 'warn', word: 'Partial' }
-  return last_fault === null
-    ? { tone: 'good', word: 'Reachable' }
-    : { tone: 'plain', word: 'Reachable' }
+  return state.status === 'works'
+    ? { tone: 'good', word: 'Works' }
+    : { tone: 'plain', word: 'Not tried yet' }
 }
 
 type SourceCardProps = { source: OperatedSource; known: readonly string[]; again: () => void }
@@ -85,7 +85,7 @@ const ORIGINS = {
 
 function SourceCard({ source, known, again }: SourceCardProps) {
   const { tone, word } = statusOf(source)
-  const { name, kind, url, capabilities, requests_per_minute, feeds, last_fault } = source
+  const { name, kind, url, capabilities, state, feeds } = source
   const lacking = known.filter((it) => !capabilities.includes(it))
   return (
     <li class="card">
@@ -101,7 +101,11 @@ function SourceCard({ source, known, again }: SourceCardProps) {
       <Facts
         rows={[
           ['Origin', ORIGINS[source.origin]],
-          ['Requests', requestsText(requests_per_minute)],
+          [
+            'Requests',
+            `${count(state.requests_last_minute)} in the last minute, at most ${count(state.requests_per_minute)}`,
+          ],
+          ['Last request', <Time key="request" at={state.last_request_at} />],
           ['Feeds', feeds === 0 ? 'no monitor watches it' : count(feeds)],
           feeds === 0 ? null : ['Last poll', <Time key="poll" at={source.last_check_at} />],
           source.lag_s === null ? null : ['Lag', formatDuration(source.lag_s)],
@@ -122,16 +126,14 @@ function SourceCard({ source, known, again }: SourceCardProps) {
                   </>
                 ),
               ],
-          [
-            'Last fault',
-            last_fault === null ? (
-              'none'
-            ) : (
-              <>
-                {sourceFault(last_fault.fault)} <Time at={last_fault.at} />
-              </>
-            ),
-          ],
+          state.fault === null
+            ? null
+            : [
+                'Fails',
+                <>
+                  {sourceFault(state.fault)} Since <Time at={state.since} />
+                </>,
+              ],
         ]}
       />
       <details>
@@ -152,9 +154,6 @@ function SourceCard({ source, known, again }: SourceCardProps) {
     </li>
   )
 }
-
-const requestsText = (limit: number | null): string =>
-  limit === null ? 'by the rate limits of its accounts' : `at most ${count(limit)} a minute`
 
 function EndNotice({ at }: { at: string | null }) {
   const now = useNow()

@@ -37,6 +37,9 @@ export const ABSENT: {
     headroom: () => ({ requests: 0, until_ms: 0 }),
     budget: () => null,
     isDown: () => false,
+    state() {
+      throw new Error('an absent platform has no state')
+    },
     left_out: () => null,
     isClockKnown: () => false,
     clock_offset_ms: () => 0,

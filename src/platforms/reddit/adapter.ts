@@ -14,6 +14,7 @@ import type {
   Use,
   UserTab,
 } from '../port.ts'
+import { createSourceTrace, type SourceState } from '../source-state.ts'
 import type { LeftOut } from '../source.ts'
 import { textAt } from '../values.ts'
 import {
@@ -58,6 +59,7 @@ export type Forum = Platform & {
   /** Rate budget of an identity for display; null before its first request. */
   budget(payer: Payer): IdentityBudget | null
   isDown(): boolean
+  state(): SourceState
   /** Names of users whom the account has blocked: the platform leaves their items out of what it receives. */
   blocked(call: Call): Promise<Outcome<string[]>>
   /** True after three answers with a date: the clock's offset is known. */
@@ -68,7 +70,8 @@ export type Forum = Platform & {
 
 /** Makes requests with cookies, with a bearer token or anonymously. */
 export function createForum(options: ForumOptions): Forum {
-  const client = createClient(options)
+  const trace = createSourceTrace(options.clock)
+  const client = createClient({ ...options, trace })
   const session_check = createSessionCheck(client, options.clock)
   const left_out = createLeftOut(options.name, options)
   const read = createReaders(client.base, left_out.add)
@@ -76,7 +79,7 @@ export function createForum(options: ForumOptions): Forum {
   const about = createAbout(session_check, read)
   const commentOf: Platform['commentOf'] = ({ data }) => toComment(client.base, data)
   const { clock, random, chat_url = '', store, link_hosts = [] } = options
-  const fence = createFence({ ...options, left_out, commentOf })
+  const fence = createFence({ ...options, left_out, commentOf, trace })
   return {
     ...fencedReads(
       { ...createListings(session_check, read), ...by_id, ...about, me: client.me },
@@ -95,6 +98,7 @@ export function createForum(options: ForumOptions): Forum {
     headroom: client.headroom,
     budget: client.budget,
     isDown: client.isDown,
+    state: trace.state,
     async blocked(call) {
       const request = { path_kind: 'blocked', path: '/prefs/blocked.json', own: true }
       const answer = await session_check.get(request, call)

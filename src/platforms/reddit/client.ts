@@ -70,6 +70,7 @@ export function createClient(options: ClientOptions) {
       return { outcome: fail(UNREACHABLE), next: null }
     }
     const started = clock.mono()
+    options.trace?.request()
     const answer = await send({
       url,
       identity: call.identity,

@@ -3,6 +3,7 @@ import type { Egress } from '../../net/egress.ts'
 import type { EgressRequest, EgressResult } from '../../net/proxy-agents.ts'
 import type { Clock, Fetch, Log, Random } from '../../runtime/runtime.ts'
 import type { Identity } from '../port.ts'
+import type { SourceTrace } from '../source-state.ts'
 import type { NativeResponse } from './response.ts'
 
 export type RequestEvent = {
@@ -39,6 +40,7 @@ export type ClientOptions = {
   on_request?: ((event: RequestEvent, through: Identity) => void) | undefined
   /** Called when the platform answers again after being unreachable. */
   on_recovered?: (() => void) | undefined
+  trace?: Pick<SourceTrace, 'request'> | undefined
 }
 
 /** User agent and credentials of a request: cookies or a token, never both. */

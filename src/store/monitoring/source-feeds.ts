@@ -60,11 +60,9 @@ export type SourceFeeds = {
   open_gaps: number
 }
 
-/** State of the watched feeds by source, and the newest fault among those that fail now. */
-export function listSourceFeeds(
-  db: Db,
-): (SourceFeeds & { fault: string | null; fault_at: number | null })[] {
-  const rows = db
+/** State of the watched feeds by source. */
+export const listSourceFeeds = (db: Db): SourceFeeds[] =>
+  db
     .query<SourceFeeds, []>(
       `SELECT f.source, count(*) AS feeds, max(f.last_check_at) AS last_check_at,
               min(f.state ->> '$.verified_until') AS verified_until, max(f.state ->> '$.partial') AS partial,
@@ -73,18 +71,3 @@ export function listSourceFeeds(
         WHERE f.next_check_at IS NOT NULL GROUP BY 1`,
     )
     .all()
-  // The other columns are those of the newest row (SQLite: bare columns beside max).
-  const faults = db
-    .query<{ source: string; fault: string; fault_at: number | null }, []>(
-      `SELECT f.source, f.last_fault AS fault,
-              max(coalesce(f.last_check_at, f.created_at)) AS fault_at
-         FROM feeds f WHERE f.next_check_at IS NOT NULL AND f.last_fault IS NOT NULL GROUP BY 1`,
-    )
-    .all()
-  const by_source = new Map(faults.map((it) => [it.source, it]))
-  return rows.map((row) => ({
-    ...row,
-    fault: by_source.get(row.source)?.fault ?? null,
-    fault_at: by_source.get(row.source)?.fault_at ?? null,
-  }))
-}

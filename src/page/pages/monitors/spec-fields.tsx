@@ -227,11 +227,11 @@ function SourceField({ sources, value, change, error }: SourceFieldProps) {
   )
 }
 
-function factsOf({ proof, reachable, capabilities }: Source, known: readonly string[]): string {
+function factsOf({ proof, state, capabilities }: Source, known: readonly string[]): string {
   if (proof === null) return 'It cannot be monitored: it has no list that proves completeness.'
   const lacking = known.filter((it) => !capabilities.includes(it)).map(capabilityText)
   return [
-    reachable ? '' : 'It cannot be reached now.',
+    state.status === 'fails' ? 'It cannot be read now.' : '',
     `Completeness is proved by ${proofText(proof)}.`,
     lacking.length > 0 ? `Not supported: ${lacking.join(', ')}.` : '',
   ]

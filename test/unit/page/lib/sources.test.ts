@@ -15,7 +15,14 @@ const source = (name: string, capabilities: string[], place_examples: string[]):
   capabilities,
   place_examples,
   proof: 'dense',
-  reachable: true,
+  state: {
+    status: 'works',
+    fault: null,
+    since: null,
+    last_request_at: null,
+    requests_last_minute: 1,
+    requests_per_minute: 60,
+  },
   ends_at: null,
 })
 const FORUM = source('forum', ['posts', 'tree', 'postsById', 'nodesById'], ['coffee'])
