@@ -193,7 +193,7 @@ function toEntry(
     ...linksOf(raw, base, feed.site),
     title: titleOf(first(TITLE_FIELDS), is_atom),
     author: nameOf(
-      first(['dc:creator'])?.text ||
+      first(['dc:creator', 'dc:author'])?.text ||
         raw.author ||
         first(['author', 'itunes:author', 'media:credit'])?.text ||
         feed.author,

@@ -106,13 +106,24 @@ const emptyEntry = (base: string): RawEntry => ({
   base,
 })
 
+/** Where the first match of `/<!--|what/gi` that is not in a comment stands; -1: there is none. */
+function outsideComments(what: RegExp, text: string): number {
+  for (let found = what.exec(text); found !== null; found = what.exec(text)) {
+    if (found[0] !== '<!--') return found.index
+    const end = text.indexOf('-->', what.lastIndex)
+    if (end === -1) return -1
+    what.lastIndex = end
+  }
+  return -1
+}
+
 /** Where the document begins: after its DOCTYPE, whose declarations are not read, and after what a script printed before it. */
 function startOf(text: string): number {
-  const first = /<[a-z_]/i.exec(text.slice(0, 64 * 1024))?.index ?? 0
+  const first = Math.max(outsideComments(/<!--|<[a-z_]/gi, text.slice(0, 64 * 1024)), 0)
   const is_known = /^<(?:[\w-]+:)?(?:rss|rdf|feed|html|channel)\b/i.test(
     text.slice(first, first + 64),
   )
-  const doctype = text.slice(0, first).search(/<!DOCTYPE/i)
+  const doctype = outsideComments(/<!--|<!DOCTYPE/gi, text.slice(0, first))
   if (doctype === -1) {
     const later = is_known ? -1 : text.slice(0, 16 * 1024).search(/<(?:rss|rdf:RDF|feed)\s/)
     return later === -1 ? first : later

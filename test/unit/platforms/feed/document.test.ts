@@ -152,6 +152,8 @@ describe('what stands around a document', () => {
     ['text after its end', `${titled('a')}<br /><b>Fatal error</b><item><title>b</title></item>`],
     ['a missing end', titled('a').replace('</rss>', '')],
     ['style sheets', `<?xml-stylesheet href="x"?><!-- <rss> -->${titled('a')}`],
+    ['a link in a comment', `<!-- made by <a href="x">y</a> -->\n${titled('a')}`],
+    ['a DOCTYPE in a comment', `<!-- <!DOCTYPE rss [ -->\n${titled('a')}`],
     [
       'a DOCTYPE',
       titled(
