@@ -1,6 +1,6 @@
 import { errorCode } from '../core/base/errors.ts'
 import { fail, type Fault, faultText } from '../core/base/result.ts'
-import { createTurns } from '../core/base/turns.ts'
+import { createTurns, nextTurn } from '../core/base/turns.ts'
 import { boundedWait } from '../core/base/wait.ts'
 import { markdownOf, textOf } from '../core/filter/text.ts'
 import { HOME } from '../core/forum/items.ts'
@@ -33,7 +33,14 @@ import { reloadExtras } from '../store/monitoring/poll-batches.ts'
 import { listWatchedPlaces } from '../store/monitoring/source-feeds.ts'
 import type { VerifyDeps } from './erasure/verify.ts'
 import { type PollSlot, prewarmFilters, recordJudged } from './judged.ts'
-import { record, type RecordDeps, type Recorded } from './record.ts'
+import {
+  type EarlierParts,
+  partsOf,
+  record,
+  type RecordDeps,
+  type Recorded,
+  recordPart,
+} from './record.ts'
 
 /** First instant after `now` at which the monitor loop checks for due feeds; Infinity: never. */
 export type Schedule = (now: number) => number
@@ -163,8 +170,26 @@ export function createPollRunner(
     if (signal.aborted) return null
     const feed_ids = advance.steps.map(({ feed }) => feed.id)
     try {
-      const recorded = await recordJudged(deps, feed_ids, () => record(deps, advance), slot)
+      const earlier: EarlierParts = new Map()
+      const { early, last } = partsOf(advance)
+      const sum = { matched: 0, pending: 0, bytes: 0 }
+      if (shown.length > 0) await nextTurn()
+      for (const part of early) {
+        const found = await recordJudged(
+          deps,
+          feed_ids,
+          () => recordPart(deps, part, earlier),
+          slot,
+        )
+        if (found === null) return null
+        addTo(sum, found)
+        if (found.pending > 0) deps.on_pending()
+        await nextTurn()
+        if (signal.aborted) return null
+      }
+      const recorded = await recordJudged(deps, feed_ids, () => record(deps, last, earlier), slot)
       if (recorded === null) return null
+      addTo(recorded, sum)
       for (const id of feed_ids) unwritten.delete(id)
       planner.learn(advance, recorded.new_items, clock.mono())
       if (recorded.pending > 0) deps.on_pending()
@@ -321,6 +346,12 @@ const waitOf = (fault: Fault): number =>
   'retry_after_s' in fault ? (boundedWait(fault.retry_after_s) ?? 0) : 0
 
 const afterStep = ({ feed, state }: Step): Feed => ({ ...feed, state })
+
+function addTo(sum: Omit<Recorded, 'new_items'>, it: Omit<Recorded, 'new_items'>): void {
+  sum.matched += it.matched
+  sum.pending += it.pending
+  sum.bytes += it.bytes
+}
 
 const countsOf = ({ new_items, matched, pending }: Recorded) => ({ new_items, matched, pending })
 

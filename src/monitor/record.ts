@@ -1,3 +1,4 @@
+import { markdownOf } from '../core/filter/text.ts'
 import { type Item, itemKey, shownDigest } from '../core/forum/items.ts'
 import {
   AUDIT_DEPTH_MS,
@@ -62,7 +63,9 @@ import { deliver, type DeliverDeps } from './deliver.ts'
 import { type Hit, isEdited, isSameTime, matchAll, type Round, type Seen } from './match.ts'
 
 // One transaction for all that a poll has read: items seen, matches, deliveries, positions, gaps. Before its commit
-// nothing has happened and the next poll finds the same rows; after it no match can be lost.
+// nothing has happened and the next poll finds the same rows; after it no match can be lost. A poll with more than one turn of the
+// event loop should do is recorded in parts, oldest items first. Each part is a transaction with items, matches and
+// deliveries; the position moves with the last, so after a crash the next poll finds all rows again, some of them known.
 // Rejected: a queue between poller and matcher. It would have to be as durable, and would be a second source of truth.
 
 export type RecordDeps = DeliverDeps & {
@@ -83,42 +86,134 @@ export type Recorded = {
   bytes: number
 }
 
+/** What earlier parts have recorded of a feed: the creation of new items, epoch ms, and ids that were given again. */
+type Earlier = { created_at: number[]; has_editions: boolean }
+export type EarlierParts = Map<number, Earlier>
+
+/** Work of one part, in bytes of texts; each item counts as so many more. */
+const PART_BYTES = 512 * 1024
+const ITEM_BYTES = 4 * 1024
+
+const weightOf = (item: Item): number =>
+  ITEM_BYTES + markdownOf(item).length + (item.kind === 'post' ? item.title.length : 0)
+
+/** The items of a poll in parts, of which the last has the rest of the poll too. */
+export function partsOf(advance: Advance): { early: Step[][]; last: Advance } {
+  const early: Step[][] = []
+  let part: Step[] = []
+  let weight = 0
+  for (const step of advance.steps) {
+    let items: Item[] = []
+    for (const item of step.items) {
+      const more = weightOf(item)
+      if (weight > 0 && weight + more > PART_BYTES) {
+        early.push([...part, { ...step, items }])
+        part = []
+        items = []
+        weight = 0
+      }
+      items.push(item)
+      weight += more
+    }
+    part.push({ ...step, items })
+  }
+  const rest = new Map(part.map((step) => [step.feed.id, step.items]))
+  const steps = advance.steps.map((step) => ({ ...step, items: rest.get(step.feed.id) ?? [] }))
+  return early.length === 0 ? { early, last: advance } : { early, last: { ...advance, steps } }
+}
+
+/**
+ * Records a part of a poll before its last one, and notes it in `earlier`.
+ * @throws UnknownVerdicts when filters asked for verdicts that `deps.patterns` has yet to find
+ */
+export function recordPart(
+  deps: RecordDeps,
+  steps: readonly Step[],
+  earlier: EarlierParts,
+): Recorded {
+  const { db } = deps
+  const noted: [number, Earlier][] = []
+  const recorded = transact(db, () => {
+    const presentOf = findPresent(
+      db,
+      steps.map(({ feed }) => feed),
+    )
+    const seen = listSeenOf(db, steps)
+    const hits: Hit[] = []
+    let bytes = 0
+    for (const step of steps) {
+      const feed = presentOf(step.feed)
+      if (feed === null || step.items.length === 0) continue
+      const items = recordItems(deps, feed, step, seen.get(feed.id) ?? [])
+      advanceSeq(db, feed.id, items.seen.next_seq)
+      bytes += bytesOf(deps, items.seen, items.hits)
+      hits.push(...recordElsewhere(deps, feed, step), ...items.hits)
+      const before = earlier.get(feed.id)
+      noted.push([
+        feed.id,
+        {
+          created_at: [...(before?.created_at ?? []), ...items.created_at],
+          has_editions: before?.has_editions === true || items.seen.editions.size > 0,
+        },
+      ])
+    }
+    if (deps.patterns?.verdicts.lacking() === true) throw new UnknownVerdicts()
+    return { new_items: 0, bytes, ...deliver(deps, hits) }
+  })
+  for (const [feed_id, it] of noted) earlier.set(feed_id, it)
+  return recorded
+}
+
+/** The stored feed; null for one that was paused, recreated or polled otherwise during the poll, which is left as it is. */
+function findPresent(db: Db, feeds: readonly Feed[]): (feed: Feed) => Feed | null {
+  const stored = findFeeds(
+    db,
+    feeds.map(({ id }) => id),
+  )
+  return (feed) => {
+    const it = stored.get(feed.id)
+    const is_same = it?.created_at === feed.created_at && it.state === feed.state
+    return is_same && !it.asleep ? it : null
+  }
+}
+
+const listSeenOf = (db: Db, steps: readonly Step[]) =>
+  listSeen(
+    db,
+    steps.map(({ feed, items }) => ({ feed_id: feed.id, item_ids: items.map(itemKey) })),
+  )
+
 /** Factor of a rate after a check without news, as {@link smooth} has it. */
 const QUIET_DECAY = 0.8
 
-/** @throws UnknownVerdicts when filters asked for verdicts that `deps.patterns` has yet to find */
-export function record(deps: RecordDeps, { steps, batch }: Advance): Recorded {
+/**
+ * Records a poll, or its last part: `earlier` has what the others have recorded.
+ * @throws UnknownVerdicts when filters asked for verdicts that `deps.patterns` has yet to find
+ */
+export function record(
+  deps: RecordDeps,
+  { steps, batch }: Advance,
+  earlier: EarlierParts = new Map(),
+): Recorded {
   const { db } = deps
   return transact(db, () => {
     const recorded = { new_items: 0, bytes: 0 }
     const hits: Hit[] = []
-    const read = [...steps.map(({ feed }) => feed), ...(batch?.quiet ?? [])]
-    const stored = findFeeds(
-      db,
-      read.map(({ id }) => id),
-    )
-    // One that was paused, recreated or polled otherwise during the poll is left as it is.
-    const presentOf = (feed: Feed): Feed | null => {
-      const it = stored.get(feed.id)
-      const is_same = it?.created_at === feed.created_at && it.state === feed.state
-      return is_same && !it.asleep ? it : null
-    }
+    const presentOf = findPresent(db, [...steps.map(({ feed }) => feed), ...(batch?.quiet ?? [])])
     const synced_epoch = batch === null ? 0 : nextEpoch(db)
     const rushes: { id: number; rate_per_s: number }[] = []
-    const seen = listSeen(
-      db,
-      steps.map(({ feed, items }) => ({ feed_id: feed.id, item_ids: items.map(itemKey) })),
-    )
+    const seen = listSeenOf(db, steps)
     const idle: number[] = []
     const add = (step: Step): void => {
       const feed = presentOf(step.feed)
       if (feed === null) return
       const known = seen.get(feed.id) ?? []
-      if (batch !== null && isUnchanged(feed, step, known)) {
+      const before = earlier.get(feed.id) ?? NOTHING_EARLIER
+      if (batch !== null && before.created_at.length === 0 && isUnchanged(feed, step, known)) {
         idle.push(feed.id)
         return
       }
-      const found = recordStep(deps, feed, step, { known, synced_epoch })
+      const found = recordStep(deps, feed, step, { known, synced_epoch, before })
       recorded.new_items += found.new_items
       recorded.bytes += found.bytes
       if (found.rate_per_s !== null) rushes.push({ id: feed.id, rate_per_s: found.rate_per_s })
@@ -183,29 +278,28 @@ function recordBatch(db: Db, batch: BatchAdvance, epoch: number): void {
     postponeFeed(db, it.id, nextPollAt(phaseKey(it), it.interval_s * 1000, started_at))
 }
 
+const NOTHING_EARLIER: Earlier = { created_at: [], has_editions: false }
+
 type RecordedStep = { new_items: number; bytes: number; rate_per_s: number | null; hits: Hit[] }
 
 function recordStep(
   deps: RecordDeps,
   feed: Feed,
   step: Step,
-  { known, synced_epoch }: { known: readonly SeenItem[]; synced_epoch: number },
+  {
+    known,
+    synced_epoch,
+    before,
+  }: { known: readonly SeenItem[]; synced_epoch: number; before: Earlier },
 ): RecordedStep {
   const { db, log } = deps
   const { id: feed_id, key } = feed
   const { listing, started_at, ended_at, seen_at, cut } = step
   if (step.unwritten !== null) recordUnwritten(db, feed_id, step.unwritten)
-  const seen = writeSeen(db, feed, step, known)
   const begun = step.has_begun ? listBegun(db, feed_id, step) : []
-  const hits = matchAll(deps, feed, roundOf(step, seen), seen).map((hit) =>
-    isAsOldAsItself(feed, step, seen, hit.item)
-      ? { ...hit, first_seen_at: hit.item.created_utc * 1000 }
-      : hit,
-  )
-  const created_at = seen.ordered.flatMap((it) =>
-    seen.fresh.has(itemKey(it)) ? [it.created_utc * 1000] : [],
-  )
-  const new_items = seen.fresh.size
+  const { seen, hits, ...own } = recordItems(deps, feed, step, known)
+  const created_at = [...before.created_at, ...own.created_at]
+  const new_items = created_at.length
   const late = lateIn(feed, step, created_at)
   if (listing !== null) countHours(db, feed_id, created_at, seen_at)
   const arrivals = created_at.filter((at) => isArrival(feed, at)).length
@@ -239,7 +333,7 @@ function recordStep(
     step.holes.filter(({ ids }) => (ids === undefined) === it),
   )
   for (const hole of by_time ?? []) writeHole(db, feed, hole)
-  if (listing !== null && seen.editions.size > 0)
+  if (listing !== null && (before.has_editions || seen.editions.size > 0))
     writeHole(db, feed, {
       reason: 'ids_went_back',
       from_at: feed.last_seen_at,
@@ -254,6 +348,20 @@ function recordStep(
   noteGone(db, feed, step.gone, ended_at)
   endFirstPolls(db, feed_id, begun, seen.next_seq - 1)
   return { new_items, bytes: bytesOf(deps, seen, hits), rate_per_s, hits }
+}
+
+/** Stores items of a feed and matches them. `created_at`: of new ones, epoch ms. */
+function recordItems(deps: RecordDeps, feed: Feed, step: Step, known: readonly SeenItem[]) {
+  const seen = writeSeen(deps.db, feed, step, known)
+  const hits = matchAll(deps, feed, roundOf(step, seen), seen).map((hit) =>
+    isAsOldAsItself(feed, step, seen, hit.item)
+      ? { ...hit, first_seen_at: hit.item.created_utc * 1000 }
+      : hit,
+  )
+  const created_at = seen.ordered.flatMap((it) =>
+    seen.fresh.has(itemKey(it)) ? [it.created_utc * 1000] : [],
+  )
+  return { seen, hits, created_at }
 }
 
 function recordUnwritten(

@@ -3,7 +3,7 @@
  * each answer of which is as large as one may be, with new rows only, the longest texts, and all of them match. It runs in a
  * memory cgroup of the size of the shipped unit's MemoryMax where the machine lets one be made (version 1, as root);
  * elsewhere its own memory is compared with that. Exit code 0 only if the process lives, its memory and its data folder stay
- * within their bounds, and `/health` answers.
+ * within their bounds, no turn of its main thread takes long, and `/health` answers.
  *
  *     bun run bar:flood [--minutes 10] [--cadence 60] [--keep matches] [--short]
  */
@@ -26,6 +26,7 @@ import { runForumd, startProcess } from '../../../test/support/process.ts'
 import { quantile } from '../abuse/watch.ts'
 import { builtFrom } from '../binary.ts'
 import { sample } from '../soak/samples.ts'
+import { readTurns } from '../turns.ts'
 
 const { values } = parseArgs({
   options: {
@@ -50,6 +51,8 @@ const STEP_MIB = 16
 const COPIES = 5
 /** Reserve file, logs and their remains. */
 const REST_MIB = 256
+/** Longest time for which the main thread may run between two turns of the event loop. */
+const TURN_MAX_MS = 250
 const SAMPLE_EVERY_MS = 250
 const HEALTH_TIMEOUT_MS = 30_000
 
@@ -99,7 +102,15 @@ ${started.map(({ kind, url }, n) => `[[source]]\nname = "s${n}"\nkind = "${kind}
 )
 const token = (await runForumd(['key', 'create', '--customer', 'ann', '--config', config])).trim()
 const enter = `echo $$ > ${cgroup}/cgroup.procs && exec "$@"`
-const daemon = await startProcess(config, cgroup === null ? [] : ['sh', '-c', enter, 'sh'])
+const turns = join(dir, 'turns')
+writeFileSync(turns, '')
+const preload = join(import.meta.dir, '../turns.ts')
+const daemon = await startProcess(config, [
+  ...(cgroup === null ? [] : ['sh', '-c', enter, 'sh']),
+  'env',
+  `BUN_OPTIONS=--preload=${preload}`,
+  `FORUMD_TURNS=${turns}`,
+])
 stack.defer(async () => void (await daemon.end('SIGKILL')))
 const ended = new AbortController()
 void daemon.ended.then(() => ended.abort())
@@ -128,11 +139,13 @@ for (const until = Date.now() + MINUTES * 60_000; Date.now() < until && !ended.s
   disk_mib = Math.max(disk_mib, sizeIn(data) / MIB)
   await Bun.sleep(SAMPLE_EVERY_MS)
 }
+const turns_ms = readTurns(turns)
 const events = Map.groupBy(daemon.lines, (line) => String(JSON.parse(line).event))
 console.log(
   `${KINDS.length} sources, ${MINUTES} minutes, cadence ${CADENCE_S} s, ${cgroup === null ? 'no cgroup' : 'in a cgroup'}
 memory of its own, highest: ${memory_mib.toFixed(0)} MiB, at most ${MEMORY_MAX / MIB} MiB
 data folder, largest: ${disk_mib.toFixed(0)} MiB, at most ${DISK_MAX_MIB.toFixed(0)} MiB
+longest turn of the main thread: ${quantile(turns_ms, 1).toFixed(0)} ms; p50, p99 of the longest of each second: ${quantile(turns_ms, 0.5).toFixed(0)}, ${quantile(turns_ms, 0.99).toFixed(0)} ms
 /health, p50, p99: ${quantile(health_ms, 0.5).toFixed(0)}, ${quantile(health_ms, 0.99).toFixed(0)} ms
 ${[...events].map(([event, { length }]) => `${event} ${length}`).join(', ')}`,
 )
@@ -140,6 +153,7 @@ const failed = [
   ended.signal.aborted && 'the process ended',
   memory_mib * MIB > MEMORY_MAX && 'its memory exceeds MemoryMax',
   disk_mib > DISK_MAX_MIB && 'the data folder exceeds its budget',
+  quantile(turns_ms, 1) > TURN_MAX_MS && `a turn took longer than ${TURN_MAX_MS} ms`,
   unanswered > 0 && `/health did not answer ${unanswered} times`,
 ].filter((line) => line !== false)
 for (const line of failed) console.error(`FAILED ${line}`)

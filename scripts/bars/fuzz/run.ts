@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +9,7 @@ import { certificate } from '../../../test/support/certificate.ts'
 import { endServing, runForumd, serve } from '../../../test/support/process.ts'
 import { quantile } from '../abuse/watch.ts'
 import { sample } from '../soak/samples.ts'
+import { readTurns } from '../turns.ts'
 import { createLedger, type Refuted } from './ledger.ts'
 
 export type Plan = {
@@ -134,7 +134,7 @@ export async function fuzz(plan: Plan, say: (line: string) => void): Promise<Rep
   await Bun.write(join(dir, 'ca.pem'), cert)
   await Bun.write(config, configText(dir, sites))
   const turns = join(dir, 'turns')
-  const preload = `BUN_OPTIONS=--preload=${join(import.meta.dir, 'turns.ts')}`
+  const preload = `BUN_OPTIONS=--preload=${join(import.meta.dir, '../turns.ts')}`
   const daemon = serve(config, { under: ['env', preload, `FORUMD_TURNS=${turns}`] })
   stack.defer(() => (daemon.runs() ? daemon.stop() : undefined))
   const listening = await daemon.until('serve.listening')
@@ -280,10 +280,7 @@ export async function fuzz(plan: Plan, say: (line: string) => void): Promise<Rep
   exceptions.push(...printed)
 
   const all = health.map(({ ms }) => ms)
-  const own = readFileSync(turns, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => Number(line.split(' ')[1]))
+  const own = readTurns(turns)
   const warm = samples.filter((it) => it.at > Math.min(300_000, (end - began) / 4))
   const report: Report = {
     plan,

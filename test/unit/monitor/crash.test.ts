@@ -147,6 +147,38 @@ test('after any write or the commit fails on a full disk, the next check deliver
   expect(fixture.cuts().filter((it) => it !== null && it !== 'storage_full')).toEqual([])
 })
 
+test('a poll with more than one transaction should hold is recorded in parts, each of which may fail', async () => {
+  await using fixture = await watching()
+  const serials = Array.from({ length: 20 }, (_, n) => n)
+  const left: number[] = []
+  for (let nth = 0, has_failed = true; has_failed; nth++) {
+    const text = 'x'.repeat(80_000)
+    const now = fixture.clock.now()
+    fixture.feed.put(
+      'cats',
+      ...serials.map((n) => post(1000 * (nth + 1) + n, `${nth} ${n}`, now + n, { text })),
+    )
+    const mine = () => fixture.titles().filter((it) => it.startsWith(`${nth} `))
+    let before = nth
+    const counts = limitWrites(fixture.db, () => (before-- === 0 ? 0 : Infinity))
+    await failureOf(fixture.check())
+    has_failed = counts.failed > 0
+    left.push(mine().length)
+    fixture.reboot()
+    await fixture.check()
+
+    expect(mine().toSorted()).toEqual(
+      serials.flatMap((n) => [`${nth} ${n}`, `${nth} ${n}`]).toSorted(),
+    )
+  }
+  expect(left.filter((it) => it > 0 && it < 40).length).toBeGreaterThan(1)
+  expect(
+    fixture.one<{ n: number }>('SELECT count(*) - count(DISTINCT seq) AS n FROM feed_items')?.n,
+  ).toBe(0)
+  expect(strayed(fixture)).toEqual({ missing: 0, left: 0 })
+  expect(fixture.gaps().filter(({ closed_at }) => closed_at === null)).toEqual([])
+})
+
 test('a pause of the process without a gap is recorded as such, and fresh items are delivered', async () => {
   await using fixture = await watching()
   fixture.pass(600 * S)

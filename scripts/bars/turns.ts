@@ -25,3 +25,10 @@ if (file !== '') {
     longest = 0
   }, EVERY_MS).unref()
 }
+
+/** The longest turns of the seconds of a run, in ms. */
+export const readTurns = (path: string): number[] =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => Number(line.split(' ')[1]))
