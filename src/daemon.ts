@@ -229,7 +229,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     noteRefusedReload: () => noteReload(false),
     reconfigure(next_of_file) {
       noteReload(true)
-      const next = withSources(next_of_file, stored).config
+      const next = withSources(next_of_file, listStoredSources(instance.db)).config
       const changes = changesBetween(config, next)
       takeLive(config, next)
       try {

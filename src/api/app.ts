@@ -48,7 +48,7 @@ import type { Metrics } from './metrics/registry.ts'
 import type { RouteLike } from './openapi/document.ts'
 import { docs } from './openapi/reference-page.ts'
 import { createPlatformFaults } from './platform-faults.ts'
-import { forSource } from './reads/sources.ts'
+import { forSource, refuseRemoved } from './reads/sources.ts'
 import { health, type ReadsHealth, scrape } from './status.ts'
 
 export type AppDeps = {
@@ -67,7 +67,7 @@ export type AppDeps = {
   /** Enabled writes; absent: all. */
   features?: Features
   /** Names of the sources; absent: none. */
-  sources?: readonly string[]
+  sources?: () => readonly string[]
   /**
    * Seconds that a call may spend at the platform, without its rate limit wait; absent: there is no
    * platform.
@@ -293,13 +293,14 @@ export function createApp(deps: AppDeps) {
       .use(dashboardPage(deps.page))
     if (deps.live) app.use(dashboardLive({ ...deps.live, db, clock, signed_in, in_flight }))
   }
-  const sources = deps.sources ?? []
+  const sources = deps.sources ?? (() => [])
   const serves = (method: string, path: string) => table().find(path)?.methods.has(method) === true
 
   /** Answers a call of another source than `home` through that source's own routes. */
   async function answerForSource(request: Request): Promise<Response | undefined> {
+    refuseRemoved(words, sources(), request)
     if (words.default_source === words.home && !request.url.includes('source=')) return undefined
-    const named = forSource(words, sources, request, serves)
+    const named = forSource(words, sources(), request, serves)
     const holder = holders.find(request)
     if (named === null || holder === undefined) return undefined
     holders.put(named, { ...holder, request: named })
@@ -343,11 +344,15 @@ export function createApp(deps: AppDeps) {
     const { openApiDocument } = await import('./openapi/document.ts')
     return openApiDocument({ routes: routes(), words, public_url: deps.public_url() })
   }
-  let cached_table: RouteTable<Policy> | null = null
+  const cached_table: RouteTable<Policy> = createRouteTable()
+  let in_table = 0
+  /** The routes, of which there are more when a source was added. */
   function table(): RouteTable<Policy> {
-    if (cached_table) return cached_table
-    cached_table = createRouteTable()
-    for (const { method, path } of routes()) {
+    const all = routes()
+    if (all.length === in_table) return cached_table
+    const added = all.slice(in_table)
+    in_table = all.length
+    for (const { method, path } of added) {
       const policy = policyOf(words, method, path)
       cached_table.add(method, path, policy)
       const second = secondPath(words, path)

@@ -90,6 +90,8 @@ export type Monitoring = {
   checkDue(): Promise<number>
   /** Checks for due feeds at once, because monitors have changed. */
   nudge(): void
+  /** Follows a source that was added or removed. */
+  followSources(): void
   /** Polls at once what could not be polled while the platform was unreachable. */
   resume(): void
   /** False after a failed poll or recheck, until one has succeeded. */
@@ -131,14 +133,21 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
   let failure: { error: unknown } | null = null
   let is_progressing = true
 
-  transact(db, () => {
+  /** Monitors of all sources watch those that there are now. */
+  function followSources(): void {
     const now = clock.now()
     const active_since = beginningAt(now, deps.watch.clock_earliest_ms())
     const has_home = deps.words.home !== null
-    verifier?.clamp()
     const coverage = coverageContext(deps.watch, deps.watches)
-    attachConfigured(db, [...deps.watches.keys()], { active_since, now, has_home }, coverage)
-    wakeUp(db, now)
+    transact(db, () =>
+      attachConfigured(db, [...deps.watches.keys()], { active_since, now, has_home }, coverage),
+    )
+  }
+
+  transact(db, () => {
+    verifier?.clamp()
+    followSources()
+    wakeUp(db, clock.now())
   })
 
   function followJump(jump_ms: number): void {
@@ -227,6 +236,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
   }
 
   return {
+    followSources,
     async checkDue() {
       jump_owed_ms += jumped()
       if (jump_owed_ms !== 0) followJump(jump_owed_ms)

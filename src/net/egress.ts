@@ -1,13 +1,13 @@
 import { ADDRESSES_MAX } from '../core/base/address.ts'
 import { errorCode } from '../core/base/errors.ts'
-import type { ProxyTrouble } from '../core/base/result.ts'
+import type { ProxyTrouble, Unreached } from '../core/base/result.ts'
 import type { Proxy } from '../core/forum/proxy.ts'
 import type { Clock, Fence, Fetch, Resolve } from '../runtime/runtime.ts'
 import type { Guard } from './guard.ts'
 import { hasNoFiles } from './out-of-files.ts'
 import type { EgressRequest, EgressResult } from './proxy-agents.ts'
 import { ENCODINGS, readBody, Unpackable } from './read-body.ts'
-import { mayHaveBeenSent } from './sent.ts'
+import { DISTRUSTED, mayHaveBeenSent } from './sent.ts'
 import { type Pinned, pinnedTo } from './transport.ts'
 
 /** Follows no redirects, never throws, and ends within the time limit. */
@@ -92,7 +92,9 @@ export function createEgress({ fetch, clock, resolve, guard, ca, fence }: Egress
       if (thrown instanceof Unpackable) return failed('unpackable', true)
       const left = mayHaveBeenSent(thrown)
       if (hasNoFiles(thrown, left)) return failed('out_of_files', false)
-      return failed(proxy === null ? 'unreached' : troubleOf(thrown), left)
+      if (proxy !== null) return failed(troubleOf(thrown), left)
+      const cause = causeOf(errorCode(thrown))
+      return { ...failed('unreached', left), ...(cause !== undefined && { cause }) }
     }
   }
 
@@ -103,7 +105,11 @@ export function createEgress({ fetch, clock, resolve, guard, ca, fence }: Egress
   async function directly(request: EgressRequest, signal: AbortSignal): Promise<EgressResult> {
     if (!request.route.guarded) return byFetch(request, null, signal)
     const guarded = await guard(request.url)
-    if (!guarded.ok) return failed('refused', false)
+    if (!guarded.ok)
+      return {
+        ...failed('refused', false),
+        cause: guarded.refusal === 'unresolved' ? 'unknown_host' : 'guarded',
+      }
     let last: EgressResult = failed('unreached', false)
     for (const address of guarded.addresses.slice(0, ADDRESSES_MAX)) {
       if (signal.aborted) break
@@ -204,6 +210,17 @@ function addressOf({ scheme, port, username, password }: Proxy, address: string)
 
 const UNREACHABLE =
   /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ConnectionRefused|FailedToOpenSocket|DNS\w*)$/
+
+const CAUSES: readonly (readonly [RegExp, Unreached])[] = [
+  [/^(ENOTFOUND|EAI_\w+)$/, 'unknown_host'],
+  [/^ECONNREFUSED$/, 'refused'],
+  [/^(EHOSTUNREACH|ENETUNREACH)$/, 'no_route'],
+  [DISTRUSTED, 'certificate'],
+  [/^EPROTO$/, 'no_tls'],
+]
+
+const causeOf = (code: string): Unreached | undefined =>
+  CAUSES.find(([codes]) => codes.test(code))?.[1]
 
 // Only the error code is used, and the status of a refused tunnel: the rest may contain secrets.
 function troubleOf(thrown: unknown): ProxyTrouble {

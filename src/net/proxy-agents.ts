@@ -7,7 +7,7 @@ import { HttpsProxyAgent } from 'https-proxy-agent'
 import { SocksProxyAgent } from 'socks-proxy-agent'
 
 import { errorCode } from '../core/base/errors.ts'
-import type { ProxyTrouble } from '../core/base/result.ts'
+import type { ProxyTrouble, Unreached } from '../core/base/result.ts'
 import type { Proxy } from '../core/forum/proxy.ts'
 import type { Clock, Resolve } from '../runtime/runtime.ts'
 import { hasNoFiles } from './out-of-files.ts'
@@ -54,6 +54,7 @@ export type EgressResult =
       ok: false
       why: 'timeout' | 'too_large' | 'unpackable' | 'unreached' | 'out_of_files' | ProxyTrouble
       left: boolean
+      cause?: Unreached
     }
 
 /** An agent for one request. `done` must be called once. */

@@ -3,7 +3,7 @@ import { errorCode } from '../core/base/errors.ts'
 /** No connection: nothing listens there, the name does not resolve, or this process may not act. */
 const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|ERR_PROXY_TUNNEL)$/
 /** The server's certificate was not accepted, so nothing was sent. */
-const DISTRUSTED =
+export const DISTRUSTED =
   /^(ERR_(TLS|SSL)_\w+|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+|HOSTNAME_\w+|INVALID_CA|PATH_LENGTH_\w+)$/
 
 /**

@@ -235,7 +235,17 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       if (why === 'timeout') return { ...fail({ kind: 'timeout' }), left }
       if (why === 'too_large') return { ...fail({ kind: 'unreadable', path: 'size' }), left }
       if (why === 'unpackable') return { ...fail({ kind: 'unreadable', path: 'encoding' }), left }
-      return { ...fail({ kind: 'unavailable', status: null, retry_after_s: null }), left }
+      const { cause } = result
+      return {
+        ...fail({
+          kind: 'unavailable',
+          status: null,
+          retry_after_s: null,
+          host: new URL(sent.url).host,
+          ...(cause !== undefined && { cause }),
+        }),
+        left,
+      }
     }
     const { status, headers, body: text } = result.answer
     if (call.allowance !== undefined) call.allowance.left -= Buffer.byteLength(text)

@@ -8,7 +8,7 @@ import { countAttempt } from '../api/metrics/counters.ts'
 import { coverageOf } from '../api/monitors/health.ts'
 import { createReadsHealth } from '../api/status.ts'
 import { createArchive } from '../archive/archive.ts'
-import { type Config, homeOf, sourceWords } from '../config/schema.ts'
+import { type Config, furtherOf, homeOf, sourceWords } from '../config/schema.ts'
 import { createAllowed } from '../core/base/address.ts'
 import type { ErasureReason } from '../core/delivery/envelope.ts'
 import { createLinks } from '../core/forum/links.ts'
@@ -19,7 +19,7 @@ import { createSender } from '../delivery/sender.ts'
 import { createTester } from '../delivery/test-delivery.ts'
 import { createReads } from '../gateway/reads.ts'
 import { createWatch } from '../gateway/watch.ts'
-import { coverageContext } from '../gateway/watches.ts'
+import { coverageContext, type SourceWatch } from '../gateway/watches.ts'
 import { createAlarms } from '../monitor/maintenance.ts'
 import { createFilters } from '../monitor/match.ts'
 import { createProjector } from '../monitor/projections.ts'
@@ -45,7 +45,7 @@ import { createPlatform, createWriteActions, hostsOf, longestAtPlatform } from '
 import { createRelevance } from './relevance.ts'
 import { createRoutes } from './routes.ts'
 import { endingSoon, sourceEnds } from './source-ends.ts'
-import { connectSources, hostPaceStore, watchesOf } from './sources.ts'
+import { createConnect, hostPaceStore, type ReadySource, type SourceChange } from './sources.ts'
 
 /**
  * Stands for a plan that was removed from the configuration: no new monitors, and the slowest cadence for existing
@@ -148,7 +148,7 @@ export function assemble({
     on_read: (state) => metrics.count('reads_cache_total', { state }),
     hosts: hostsOf(config),
   })
-  const sources = connectSources(config, {
+  const connect = createConnect(config, {
     clock,
     random,
     log,
@@ -159,7 +159,31 @@ export function assemble({
     on_row: (source) => metrics.count('source_rows_left_out_total', { source }),
     paceOf: (host) => hostPaceStore({ db, log }, host),
   })
-  const watches = watchesOf(sources)
+  const sources = new Map<string, ReadySource>()
+  const watches = new Map<string, SourceWatch>()
+  function hold(it: ReadySource): void {
+    sources.set(it.name, it)
+    if (it.watch !== null) watches.set(it.name, it.watch)
+  }
+  for (const it of furtherOf(config)) hold(connect(it))
+  const change_sources: SourceChange = {
+    connect,
+    start(it) {
+      config.source = [...config.source, it.config]
+      hold(it)
+      for (const group of routesOf(it)) app.use(group)
+      app.compile()
+      monitoring.followSources()
+      wake('monitor')
+    },
+    end(name) {
+      if (sources.get(name)?.config.is_added !== true) return
+      config.source = config.source.filter((it) => it.name !== name)
+      sources.delete(name)
+      watches.delete(name)
+      monitoring.followSources()
+    },
+  }
   const usable = () =>
     home === null
       ? [...sources.values()].some(({ source }) => !source.isDown())
@@ -317,7 +341,7 @@ export function assemble({
   const failing = () => failing_loops().map(({ loop }) => loop)
   const readers = new AbortController()
   const endStreams = () => readers.abort()
-  const { routes, drafting } = createRoutes(
+  const { routes, routesOf, drafting } = createRoutes(
     { config, clock, instance },
     {
       budget,
@@ -329,6 +353,7 @@ export function assemble({
       archive,
       gateway,
       sources,
+      change_sources,
       watches,
       write_actions,
       links,
@@ -366,7 +391,7 @@ export function assemble({
     metrics_token: config.metrics.token,
     trusted_proxies: config.server.trusted_proxies,
     features: config.features,
-    sources: config.source.map(({ name }) => name),
+    sources: () => config.source.map(({ name }) => name),
     platform_s: longestAtPlatform(config.requests),
     hosts: config.server.hosts,
     has_accounts: home !== null,

@@ -33,7 +33,7 @@ import type { ReadsHealth } from '../api/status.ts'
 import { confirmPage, unsubscribePage } from '../api/webhooks/mail-consent.ts'
 import { type WebhookDeps, webhooks } from '../api/webhooks/routes.ts'
 import { commentWrites } from '../api/writes/comments.ts'
-import { connectPage } from '../api/writes/connect.ts'
+import { type Connectable, connectPage } from '../api/writes/connect.ts'
 import { createWriteContext, type WritesOptions } from '../api/writes/context.ts'
 import { loginWrite } from '../api/writes/login.ts'
 import { messageWrites } from '../api/writes/messages.ts'
@@ -60,7 +60,13 @@ import { openSourceAccount } from '../store/accounts/sources.ts'
 import { changeInbox } from '../store/inbox/actions.ts'
 import type { Instance } from '../store/maintenance/instance.ts'
 import { endOf, sourceEnds } from './source-ends.ts'
-import { createSourceDesk, listSources, operatedSources, type ReadySource } from './sources.ts'
+import {
+  createSourceDesk,
+  listSources,
+  operatedSources,
+  type ReadySource,
+  type SourceChange,
+} from './sources.ts'
 
 /** The routes of the reads. */
 export function reads(
@@ -80,65 +86,11 @@ export function reads(
   ].map((group) => group(context, gateway))
 }
 
-function readsOfSources(
-  route_context: RouteContext,
-  sources: ReadonlyMap<string, ReadySource>,
-  options: Omit<ReadsOptions, 'source' | 'degraded'>,
-): AnyElysia[] {
-  return [...sources.values()].flatMap(({ name, source, reads: gateway }) => {
-    const words = { ...route_context.words, api: sourcePath(route_context.words, name) }
-    return reads({ ...route_context, words }, gateway, {
-      ...options,
-      degraded: () => false,
-      source: name,
-      has_names_of_home: source.has_names_of_home,
-    })
-  })
-}
-
 export type WriteActions = {
   acting: AccountWrites
   signIn: (request: SignInRequest) => Promise<LoginSuccess>
   /** Fetches a picture by the URL that a caller named, through the guard. */
   loadPicture: LoadPicture
-}
-
-function writesOfSources(
-  route_context: RouteContext,
-  sources: ReadonlyMap<string, ReadySource>,
-  {
-    loadPicture,
-    deadline_ms,
-    ...options
-  }: Omit<WritesOptions, 'source'> & { loadPicture: LoadPicture; deadline_ms: number },
-): AnyElysia[] {
-  return [...sources.values()].flatMap(({ name, source }) => {
-    const words = { ...route_context.words, api: sourcePath(route_context.words, name) }
-    const deps = { source, clock: route_context.clock, deadline_ms }
-    const actions: WriteActions = {
-      acting: createSourceWrites(deps),
-      signIn: createSourceSignIn(deps, options.session_cookie),
-      loadPicture,
-    }
-    const { capabilities } = source
-    return writes({ ...route_context, words }, actions, {
-      ...options,
-      source: { name, capabilities },
-    })
-  })
-}
-
-/** The sources at which a person can allow an act that is enabled. */
-function connectable(
-  { features: { comment, vote, dm } }: Config,
-  sources: ReadonlyMap<string, ReadySource>,
-) {
-  const found = [...sources.values()].flatMap(({ name, source: { url, authorization } }) =>
-    authorization === null || !(comment || vote || dm)
-      ? []
-      : [[name, { url, ...authorization }] as const],
-  )
-  return new Map(found)
 }
 
 export function writes(
@@ -178,6 +130,7 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' |
     archive: Archive
     gateway: Reads
     sources: ReadonlyMap<string, ReadySource>
+    change_sources: SourceChange
     watches: Watches
     write_actions: WriteActions
     links: Links
@@ -238,7 +191,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       db,
       archive: parts.archive,
       plan_of: parts.plan_of,
-      sources: [...parts.watches.keys()],
+      sources: () => [...parts.watches.keys()],
     },
   }
   const monitor_deps: MonitorDeps = {
@@ -258,36 +211,67 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
   }
   const freshness_ms = config.monitor.freshness_s * 1000
   let draft_executor: DraftExecutor | null = null
+  let context_of_routes: RouteContext | null = null
+  const ends = sourceEnds(config)
+  const endedOn = (source: string) => endOf(ends, source, clock.now())
+  const connectables = new Map<string, Connectable>()
+  const credentials = new Map<string, () => string | null>()
+  /** The routes of a source. */
+  function routesOf(route_context: RouteContext, ready: ReadySource): AnyElysia[] {
+    const { name, source } = ready
+    const words = { ...route_context.words, api: sourcePath(route_context.words, name) }
+    const context = { ...route_context, words }
+    const deps = { source, clock, deadline_ms: config.requests.read_deadline_s * 1000 }
+    const actions: WriteActions = {
+      acting: createSourceWrites(deps),
+      signIn: createSourceSignIn(deps, write_options.session_cookie),
+      loadPicture: parts.write_actions.loadPicture,
+    }
+    credentials.set(
+      name,
+      () => openSourceAccount(db, ring, name) ?? (apiKeyOf(ready.config) || null),
+    )
+    const { comment, vote, dm } = config.features
+    if (source.authorization !== null && (comment || vote || dm))
+      connectables.set(name, { url: source.url, ...source.authorization })
+    return [
+      ...writes(context, actions, {
+        ...write_options,
+        source: { name, capabilities: source.capabilities },
+      }),
+      ...reads(context, ready.reads, {
+        ...sessions,
+        limits: config.limits,
+        endedOn,
+        degraded: () => false,
+        source: name,
+        has_names_of_home: source.has_names_of_home,
+      }),
+    ]
+  }
   const draftRoutes = (route_context: RouteContext) => {
     const executor = (draft_executor = createDraftExecutor(route_context, {
       db,
       delegate: pool.delegate,
-      sources: new Map(
-        [...parts.sources.values()].map(({ name, config: it }) => [
-          name,
-          () => openSourceAccount(db, ring, name) ?? (apiKeyOf(it) || null),
-        ]),
-      ),
+      sources: credentials,
     }))
     return [
       drafts(route_context, { db, executor: executor }),
       operatorDrafts(route_context, { db, executor: executor }),
     ]
   }
-  const ends = sourceEnds(config)
   const home_state = { ...platform, requestsPerMinute: pool.requestsPerMinute }
-  const endedOn = (source: string) => endOf(ends, source, clock.now())
+  function routesOfAll(route_context: RouteContext) {
+    context_of_routes = route_context
+    return [...parts.sources.values()].flatMap((it) => routesOf(route_context, it))
+  }
   const routes = (route_context: RouteContext) => [
+    ...routesOfAll(route_context),
     ...draftRoutes(route_context),
     mcpRoute(route_context, {
       open: async (document) => (await import('../mcp/server.ts')).createMcpHttp(document),
     }),
     ...writes(route_context, parts.write_actions, { ...write_options, source: null }),
-    ...writesOfSources(route_context, parts.sources, {
-      ...write_options,
-      loadPicture: parts.write_actions.loadPicture,
-      deadline_ms: config.requests.read_deadline_s * 1000,
-    }),
     ...reads(route_context, parts.gateway, {
       ...sessions,
       limits: config.limits,
@@ -296,11 +280,6 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       endedOn,
     }),
     sourceReads(route_context, () => listSources(config, home_state, parts.sources)),
-    ...readsOfSources(route_context, parts.sources, {
-      ...sessions,
-      limits: config.limits,
-      endedOn,
-    }),
     monitors(route_context, monitor_deps),
     webhooks(route_context, {
       db,
@@ -325,7 +304,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       random: route_context.random,
       public_url: parts.public_url,
       networkOf: route_context.networkOf,
-      sources: connectable(config, parts.sources),
+      sources: connectables,
     }),
     unsubscribePage({ db, links }),
     ...deliveries(route_context, db, parts.nudgeSender),
@@ -364,14 +343,19 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       source_desk: createSourceDesk(config, {
         clock,
         random: route_context.random,
-        db,
         guard,
         sources: parts.sources,
+        change: parts.change_sources,
       }),
     }),
     archiveRoutes(route_context, { db, archive: parts.archive, patterns: parts.patterns }),
     preview(route_context, preview_deps),
     why(route_context, { ...preview_deps, db, instance_id, freshness_ms }),
   ]
-  return { routes, drafting: () => draft_executor }
+  return {
+    routes,
+    routesOf: (ready: ReadySource) =>
+      context_of_routes === null ? [] : routesOf(context_of_routes, ready),
+    drafting: () => draft_executor,
+  }
 }

@@ -1,15 +1,16 @@
 import type { OperatedSource, SourceDesk } from '../api/operator/sources.ts'
 import type { SourceInfo } from '../api/reads/sources.ts'
-import { checkSource, withSources } from '../config/added-sources.ts'
+import { checkSource } from '../config/added-sources.ts'
 import { apiKeyOf, type Config, furtherOf, homeOf, requestsPerMinute } from '../config/schema.ts'
 import { guardLines, REFUSALS } from '../core/base/address.ts'
+import { describe } from '../core/base/fault-texts.ts'
 import { faultText, ok } from '../core/base/result.ts'
 import { iso, reportedOffset } from '../core/base/time.ts'
 import type { WatchableSource } from '../core/filter/feeds.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { CacheState } from '../gateway/cache.ts'
 import { createReads, type Reads } from '../gateway/reads.ts'
-import { createSourceWatch, type SourceWatch, type Watches } from '../gateway/watches.ts'
+import { createSourceWatch, type SourceWatch } from '../gateway/watches.ts'
 import type { Egress } from '../net/egress.ts'
 import type { Guard } from '../net/guard.ts'
 import { createLeftOut, fenced } from '../platforms/fence.ts'
@@ -26,7 +27,7 @@ import {
   unsupported,
 } from '../platforms/source.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { findHostPace, listStoredSources, putHostPace } from '../store/accounts/sources.ts'
+import { findHostPace, putHostPace } from '../store/accounts/sources.ts'
 import type { Db } from '../store/db/connection.ts'
 
 type ConfiguredSource = Config['source'][number]
@@ -87,9 +88,10 @@ const guardedEgress = ({ send, close }: Egress): Egress => ({
   close,
 })
 
-export function connectSources(config: Config, deps: Deps): Map<string, ReadySource> {
+/** Connects sources of one daemon, which share the pace of their hosts. Nothing is requested yet. */
+export function createConnect(config: Config, deps: Deps) {
   const hosts = createHosts(deps.clock, deps.paceOf)
-  const created = furtherOf(config).map((it) => {
+  return (it: ConfiguredSource): ReadySource => {
     const trace = createSourceTrace(deps.clock)
     const source = createSource(it, config, { ...deps, hosts }, trace)
     const watch = createSourceWatch({
@@ -100,10 +102,8 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
       clock: deps.clock,
     })
     const reads = readsOf(source, config, deps)
-    const ready: ReadySource = { name: it.name, config: it, source, reads, watch, ...trace }
-    return [it.name, ready] as const
-  })
-  return new Map(created)
+    return { name: it.name, config: it, source, reads, watch, ...trace }
+  }
 }
 
 /** Keeps the last requests to a host in the database. Without space on the disk they are lost with the process. */
@@ -120,9 +120,6 @@ export const hostPaceStore = (
     }
   },
 })
-
-export const watchesOf = (sources: ReadonlyMap<string, ReadySource>): Watches =>
-  new Map([...sources].flatMap(([name, { watch }]) => (watch === null ? [] : [[name, watch]])))
 
 export const watchableOf = (
   config: Config,
@@ -183,25 +180,42 @@ export function accessOf(
 }
 
 type DeskDeps = Pick<Runtime, 'clock' | 'random'> & {
-  db: Db
   guard: Guard
   sources: ReadonlyMap<string, ReadySource>
+  change: SourceChange
+}
+
+/** Changes the sources of the running daemon. */
+export type SourceChange = {
+  /** Creates the client of a source. Nothing of the daemon knows it yet. */
+  connect(source: ConfiguredSource): ReadySource
+  start(source: ReadySource): void
+  /** Ends one that is stored no more. */
+  end(name: string): void
 }
 
 export function createSourceDesk(config: Config, deps: DeskDeps): SourceDesk {
-  const { db, guard, sources } = deps
+  const { guard, sources, change } = deps
   const ways = (name: string) => {
     const source = sources.get(name)?.source
     return source === undefined ? null : accessOf(source, config, deps)
   }
+  async function tested(source: Source) {
+    const answer = await probeSource(source, config, deps)
+    return answer.ok
+      ? { fault: null, text: null, ...answer.value }
+      : {
+          fault: faultText(answer.fault),
+          text: describe(answer.fault).text,
+          title: null,
+          version: null,
+          notes: [],
+        }
+  }
   return {
     kinds: KINDS.map(({ kind, title, address }) => ({ kind, title, address })),
     async problems(added) {
-      const stored = listStoredSources(db)
-      // One that was removed still runs, and its name is free.
-      const of_file = config.source.filter(({ is_added }) => !is_added)
-      const next = withSources({ ...config, source: of_file }, stored)
-      const checked = checkSource(next.config, added)
+      const checked = checkSource(config, added)
       if (!checked.ok)
         return checked.problems.map(({ key, sentence }) => ({ field: key, sentence }))
       // The key of an operator does not give access to the network of the daemon, as its configuration does.
@@ -212,13 +226,20 @@ export function createSourceDesk(config: Config, deps: DeskDeps): SourceDesk {
         lines === null ? '' : `. These lines of the configuration allow it: ${lines.join(' ')}`
       return [{ field: 'base_url', sentence: REFUSALS[guarded.refusal] + way }]
     },
+    async open(added, { untested }) {
+      const checked = checkSource(config, added)
+      // The first Reddit-style source is the one of the accounts: everything depends on it.
+      if (!checked.ok || (checked.source.kind === 'reddit' && homeOf(config) === null)) return null
+      const ready = change.connect({ ...checked.source, is_added: true })
+      return {
+        tested: untested ? null : await tested(ready.source),
+        start: () => change.start(ready),
+      }
+    },
+    end: change.end,
     async probe(name) {
       const source = sources.get(name)?.source
-      if (source === undefined) return null
-      const answer = await probeSource(source, config, deps)
-      return answer.ok
-        ? { fault: null, ...answer.value }
-        : { fault: faultText(answer.fault), title: null, version: null, notes: [] }
+      return source === undefined ? null : tested(source)
     },
     async signIn(name, account) {
       return (await ways(name)?.signIn?.(account)) ?? null

@@ -220,7 +220,7 @@ export function monitorStories(fixture: () => Dashboard) {
     await client.open('/monitors/new', 'Completeness is proved by an item for every id')
     await client.check(`hn (${kind})`)
     await client.waitForText('hn: story, ask, show, job')
-    await client.check('main (reddit)')
+    await client.check('forum (reddit)')
     await client.misses('main: coffee')
     await client.typeAll({ Subforums: 'coffee', 'Any of these words or phrases': 'rust' })
     await client.press('Create monitor', 'coffee is no place of hn')

@@ -185,7 +185,7 @@ test('a source that does not answer is reported, with everything written', async
   const { code, out } = await run(folder, ['init', '--yes', '--sources', sources])
 
   expect(code).toBe(1)
-  expect(out).toMatch(/\nlemmy +it cannot be reached/)
+  expect(out).toMatch(/\nlemmy +127\.0\.0\.1:\d+ refuses connections/)
   expect(out).toContain('\n  forumd doctor')
   expect(out).toMatch(/\nhn +works/)
   expect(out).toContain('/dashboard/sign-in#')

@@ -122,7 +122,7 @@ test('an OAuth application is added with its refresh token, and its tokens are r
     expect(seen).not.toContain(secret)
 })
 
-test('a source is read from the next start on, until the start after it was removed', async () => {
+test('a source is read as soon as it is added, until it is removed', async () => {
   const { daemon, send, post, actions } = await start()
   await using _ = daemon
   await using site = await startSource(LEMMY, {
@@ -132,17 +132,25 @@ test('a source is read from the next start on, until the start after it was remo
   })
   const member = site.world.persons.find((it) => it.password !== null && it.totp_secret === null)
   const list = async () => (await send('/sources')).body
+  const all = await daemon.call('/forum/monitor/add', {
+    method: 'POST',
+    body: JSON.stringify({ filter_spec: { source: 'all', kind: 'post', include_any: ['tea'] } }),
+  })
+  expect(all.status).toBe(200)
   const added = await post('/sources', { name: 'lem', kind: 'lemmy', base_url: site.url })
   const again = await post('/sources', { name: 'lem', kind: 'lemmy', base_url: site.url })
-  expect(added.body).toMatchObject({ name: 'lem', kind: 'lemmy', base_url: site.url })
+  expect(added.body).toMatchObject({
+    name: 'lem',
+    kind: 'lemmy',
+    base_url: site.url,
+    needs_restart: false,
+    tested: { fault: null },
+  })
   expect([again.status, again.body.field]).toEqual([400, 'name'])
-  expect((await list()).waiting).toMatchObject([{ name: 'lem', base_url: site.url }])
-  expect((await list()).sources).toHaveLength(1)
-
-  await daemon.restart()
   expect((await list()).waiting).toEqual([])
   expect((await list()).sources[1]).toMatchObject({
     name: 'lem',
+    feeds: 1,
     origin: 'added',
     account_by: 'password',
     account_at: null,
@@ -160,11 +168,24 @@ test('a source is read from the next start on, until the start after it was remo
   expect(beside(daemon, ({ db, ring }) => openSourceAccount(db, ring, 'lem'))).toMatch(/^\S{20,}/)
   expect((await post('/sources/lem/account/remove')).body.connected).toBe(false)
 
-  expect((await post('/sources/lem/remove')).body).toEqual({ name: 'lem', removed: true })
-  expect((await list()).sources[1].origin).toBe('removed')
   await daemon.restart()
+  expect((await list()).sources[1]).toMatchObject({ name: 'lem', feeds: 1 })
+  expect((await post('/sources/lem/remove')).body).toEqual({ name: 'lem', removed: true })
   expect((await list()).sources).toHaveLength(1)
+  const gone = await daemon.call('/api/forum/posts?source=lem&subforum=all')
+  const direct = await daemon.call('/api/forum/sources/lem/posts?subforum=all')
+  expect([gone.status, gone.body.field, direct.status]).toEqual([400, 'source', 404])
+
+  await using forum = await startSource(DISCOURSE, { ...SIMULATED, world: 'seeded' })
+  const other = await post('/sources', { name: 'lem', kind: 'discourse', base_url: forum.url })
+  expect(other.body.tested).toMatchObject({ fault: null })
+  const of_other = await daemon.call('/api/forum/posts?source=lem&limit=1&subforum=coffee')
+  expect([of_other.status, of_other.body.posts?.[0].permalink]).toEqual([
+    200,
+    expect.stringMatching(/^\/t\//),
+  ])
   expect(await actions()).toEqual([
+    'source.added',
     'source.removed',
     'source_account.removed',
     'source_account.added',
@@ -172,10 +193,24 @@ test('a source is read from the next start on, until the start after it was remo
   ])
 })
 
+test('a source that does not answer is refused with the reason, and added where that is asked for', async () => {
+  const { daemon, send, post } = await start()
+  await using _ = daemon
+  using none = Bun.serve({ port: 0, fetch: () => new Response('', { status: 404 }) })
+  const dead = { name: 'dead', kind: 'lemmy', base_url: `http://127.0.0.1:${none.port}` }
+  const refused = await post('/sources', dead)
+  expect([refused.status, refused.body.field]).toEqual([400, 'base_url'])
+  expect(refused.body.error).toContain('there is no such site')
+  expect((await send('/sources')).body.sources).toHaveLength(1)
+  const added = await post('/sources', { ...dead, untested: true })
+  expect(added.body).toMatchObject({ tested: null, needs_restart: false })
+  expect((await send('/sources')).body.sources).toHaveLength(2)
+})
+
 test('a table of the file has precedence over an added source of its name', async () => {
   const { daemon, send, post } = await start()
   await using _ = daemon
-  const added = { name: 'dup', kind: 'lemmy', base_url: 'http://127.0.0.1:1' }
+  const added = { name: 'dup', kind: 'lemmy', base_url: 'http://127.0.0.1:1', untested: true }
   expect((await post('/sources', added)).status).toBe(200)
   const more = { user_agent: '', requests_per_minute: 0, api_key: '', ends_at: '' }
   daemon.config.source.push({

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 
+import { describeFault } from '../../core/base/fault-texts.ts'
 import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
 import { nameOfSource, type Naming } from '../../core/forum/naming.ts'
@@ -236,41 +237,6 @@ const READ_IN_PART = [
   'emptied',
 ]
 
-const FAULTS: Readonly<Record<string, { text: string; customer?: string; operator: string }>> = {
-  unavailable: {
-    text: 'it could not be reached, or failed',
-    operator: 'Check its status and the network of this machine',
-  },
-  timeout: {
-    text: 'it did not answer in time',
-    operator: 'Check its status and the network of this machine',
-  },
-  throttled: {
-    text: 'it limits the rate of requests',
-    operator: 'Add an account with a proxy of its own, or watch less often',
-  },
-  blocked: {
-    text: 'it showed a block page or a human check',
-    operator: 'Ask its owner for access: forumd does not work around it',
-  },
-  login_required: {
-    text: 'it requires a sign-in',
-    operator: 'Sign the account in: forumd account login NAME',
-  },
-  forbidden: {
-    text: 'it refused the request',
-    customer: 'Check that the places of the filter are public',
-    operator:
-      'Check that the places of its monitors are public, and that the account may read them',
-  },
-  not_found: {
-    text: 'it has nothing at this address',
-    customer: 'Check the places of the filter for spelling',
-    operator: 'Check its address and the places of its monitors',
-  },
-  proxy: { text: 'the proxy to it failed', operator: 'Test the proxy: forumd proxy test' },
-}
-
 const RETRIED = 'forumd tries again at every poll'
 
 function sourceProblems(
@@ -289,13 +255,12 @@ function sourceProblems(
       { ...rest, subject: { id: source, name: source } },
     ]
     if (fault !== null && !READ_IN_PART.includes(fault)) {
-      const known = FAULTS[fault]
-      const text = known?.text ?? `the answer was not usable: ${fault.replaceAll('_', ' ')}`
+      const { text, customer, operator } = describeFault(fault)
       const share = all ? '' : `, for ${many(feeds, 'feed')} of ${many(monitors, 'monitor')}`
       const fix =
         audience === 'operator'
-          ? `${known?.operator ?? 'See the log'}; ${RETRIED}`
-          : (known?.customer ?? `No step of yours: ${RETRIED}, from where it stopped`)
+          ? `${operator}; ${RETRIED}`
+          : (customer ?? `No step of yours: ${RETRIED}, from where it stopped`)
       return of({
         kind: 'source_unreachable',
         // A single failed poll is not an outage yet.

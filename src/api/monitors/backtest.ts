@@ -35,7 +35,7 @@ export type BacktestDeps = {
   archive: Pick<Archive, 'backtest' | 'settings'>
   plan_of: (name: string) => Plan
   /** Names of the further sources. */
-  sources: readonly string[]
+  sources: () => readonly string[]
 }
 
 /** A filter, the filter beside it, and the days to try them on. */
@@ -91,7 +91,7 @@ export async function runBacktest(
           targets: listTargets(db, customer.id, null).length,
           ceiling: plan.daily_deliveries,
         }),
-        polls_per_day: pollsPerDay(spec, words, sources, effectiveCadence(plan, null)),
+        polls_per_day: pollsPerDay(spec, words, sources(), effectiveCadence(plan, null)),
       },
       compare: compare && result.compare && comparisonOf(words, compare, result.compare),
     },

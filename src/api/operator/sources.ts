@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { ApiError, checkAll, invalid } from '../../core/base/errors.ts'
+import { describeFault } from '../../core/base/fault-texts.ts'
 import type { Ring } from '../../core/base/secrets.ts'
 import { iso } from '../../core/base/time.ts'
 import type { Clock, Random } from '../../runtime/runtime.ts'
@@ -36,22 +37,31 @@ type Permission = {
   read(answer: string): string | null
 }
 
+type AddedSource = { name: string; kind: string; base_url: string }
+
+/** The answer to a request; `fault` and its `text` are null if it was good. */
+type TestedSource = {
+  fault: string | null
+  text: string | null
+  title: string | null
+  version: string | null
+  notes: string[]
+}
+
 export type SourceDesk = {
   /** Kinds of source that may be added. */
   kinds: readonly { kind: string; title: string; address: string | null }[]
   /** Sentences about what a further source must not be, by field. */
-  problems(added: {
-    name: string
-    kind: string
-    base_url: string
-  }): Promise<{ field: string; sentence: string }[]>
-  /** Requests a configured source once; null: there is none of this name. `fault`: null if it answered. */
-  probe(name: string): Promise<{
-    fault: string | null
-    title: string | null
-    version: string | null
-    notes: string[]
-  } | null>
+  problems(added: AddedSource): Promise<{ field: string; sentence: string }[]>
+  /** Requests a source that may be added; null: it is read from the next start on. `start` makes the daemon read it. */
+  open(
+    added: AddedSource,
+    how: { untested: boolean },
+  ): Promise<{ tested: TestedSource | null; start: () => void } | null>
+  /** Ends a source that was removed. */
+  end(name: string): void
+  /** Requests a configured source once; null: there is none of this name. */
+  probe(name: string): Promise<TestedSource | null>
   /** Signs the operator's account in; null: this source has no such way. */
   signIn(
     name: string,
@@ -97,6 +107,7 @@ const addBody = bodySchema(() => ({
     .string('base_url must be an address, or left out')
     .max(ADDRESS_MAX, `base_url must be at most ${ADDRESS_MAX} characters`)
     .optional(),
+  untested: z.boolean('untested must be true or false').optional(),
 }))
 
 const signInBody = bodySchema(() => ({
@@ -137,7 +148,7 @@ export function operatorSources(deps: SourceDeps, record: RecordAction) {
     .get('/sources', () => toList(deps))
     .post(
       '/sources',
-      async ({ body: { name, kind, base_url = '' }, request }) => {
+      async ({ body: { name, kind, base_url = '', untested = false }, request }) => {
         const added = { name, kind, base_url: base_url.trim() }
         const problems = await source_desk.problems(added)
         await checkAll(
@@ -145,6 +156,13 @@ export function operatorSources(deps: SourceDeps, record: RecordAction) {
             throw invalid(field, `${field}: ${sentence}`)
           }),
         )
+        const opened = await source_desk.open(added, { untested })
+        const tested = opened?.tested ?? null
+        if (tested !== null && tested.fault !== null)
+          throw invalid(
+            'base_url',
+            `base_url: ${tested.text}; correct it, or add it all the same with untested: true`,
+          )
         const created_at = clock.now()
         transact(db, () => {
           // Another call may have taken the name meanwhile.
@@ -158,11 +176,12 @@ export function operatorSources(deps: SourceDeps, record: RecordAction) {
             detail: { kind, base_url: added.base_url },
           })
         })
-        return { ...added, created_at: iso(created_at) }
+        opened?.start()
+        return { ...added, created_at: iso(created_at), needs_restart: opened === null, tested }
       },
       { body: addBody },
     )
-    .post('/sources/:name/remove', ({ params: { name }, request }) =>
+    .post('/sources/:name/remove', ({ params: { name }, request }) => {
       transact(db, () => {
         if (!removeStoredSource(db, name)) {
           if (sourceOf(name).of_file)
@@ -173,9 +192,10 @@ export function operatorSources(deps: SourceDeps, record: RecordAction) {
           throw new ApiError('NOT_FOUND', { message: 'there is no such source' })
         }
         record(request, { action: 'source.removed', subject: name, subject_name: name })
-        return { name, removed: true }
-      }),
-    )
+      })
+      source_desk.end(name)
+      return { name, removed: true }
+    })
     .post('/sources/:name/test', async ({ params: { name } }) => {
       const answer = await source_desk.probe(name)
       if (answer === null) throw new ApiError('NOT_FOUND', { message: 'there is no such source' })
@@ -260,6 +280,13 @@ const REFUSALS: Readonly<Record<string, readonly [string, string]>> = {
   ],
 }
 
+/** Why a source fails, and the fix; null: it does not. */
+function problemOf(fault: string | null) {
+  if (fault === null) return null
+  const known = describeFault(fault)
+  return { text: known.text, fix: known.operator }
+}
+
 /** The sources with their feeds and accounts; `waiting`: those that the next start of the daemon reads. */
 function toList({ db, clock, sources, source_desk: { kinds } }: SourceDeps) {
   const feeds = new Map(listSourceFeeds(db).map((it) => [it.source, it]))
@@ -271,10 +298,10 @@ function toList({ db, clock, sources, source_desk: { kinds } }: SourceDeps) {
     sources: running.map(({ of_file, ...source }) => {
       const watched = feeds.get(source.name)
       const verified_until = watched?.verified_until ?? null
-      const is_stored = stored.some(({ name }) => name === source.name)
       return {
         ...source,
-        origin: of_file ? 'file' : is_stored ? 'added' : 'removed',
+        problem: problemOf(source.state.fault),
+        origin: of_file ? 'file' : 'added',
         account_at: iso(accounts.get(source.name) ?? null),
         feeds: watched?.feeds ?? 0,
         last_check_at: iso(watched?.last_check_at ?? null),

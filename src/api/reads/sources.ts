@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import { invalid } from '../../core/base/errors.ts'
+import { ApiError, invalid } from '../../core/base/errors.ts'
 import { meant } from '../../core/base/text.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import type { RouteContext } from '../context.ts'
@@ -84,4 +84,17 @@ export function forSource(
   // Actions and listings of the caller's own account belong to the source of the accounts.
   if (named === null && !serves(request.method, target.pathname)) throw notSupported('session')
   return new Request(target.href, request)
+}
+
+/**
+ * The routes of a source stay when it is removed.
+ * @throws {ApiError} if the path is of a source that there is no more
+ */
+export function refuseRemoved(words: Naming, names: readonly string[], { url }: Request): void {
+  const prefix = `${sourcePath(words, '')}/`
+  const at = url.indexOf(prefix)
+  if (at === -1) return
+  const [name = ''] = url.slice(at + prefix.length).split(/[/?]/, 1)
+  if (name !== '' && !names.includes(name))
+    throw new ApiError('NOT_FOUND', { message: `there is no source ${name}` })
 }

@@ -9,7 +9,7 @@ import { plainPage } from '../http/page.ts'
 type KeyRequest = { authorize_url: string; nonce: string; private_key: string }
 
 /** A source at which people allow forumd to act as their accounts. */
-type Connectable = {
+export type Connectable = {
   url: string
   begin(request: {
     application_name: string

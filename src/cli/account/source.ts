@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync } from 'node:fs'
 
 import { parseConfig } from '../../config/load.ts'
 import { apiKeyOf, requestsPerMinute } from '../../config/schema.ts'
-import type { Fault } from '../../core/base/result.ts'
+import { describe } from '../../core/base/fault-texts.ts'
 import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
 import {
   command,
@@ -216,7 +216,7 @@ export const sourceTest = command({
       verdict: answer.ok ? 'works' : 'fails',
       title: answer.ok ? answer.value.title : null,
       version: answer.ok ? answer.value.version : null,
-      error: answer.ok ? null : faultSentence(answer.fault),
+      error: answer.ok ? null : describe(answer.fault).text,
       notes: answer.ok ? answer.value.notes.join('; ') || null : null,
       capabilities,
     }))
@@ -231,22 +231,3 @@ export const sourceTest = command({
     return tested.every(({ answer }) => answer.ok) ? EXIT.done : EXIT.failed
   },
 })
-
-/** Sentences for the faults of a test; every other fault is reported by its name. */
-const SENTENCES: Readonly<Partial<Record<Fault['kind'], string>>> = {
-  blocked: 'it shows a block page or a page in place of its API',
-  login_required: 'it answers signed-in readers only: set api_key',
-  not_found: 'there is no such site at this address',
-  timeout: 'it does not answer in time',
-  unreadable: 'its answer is not the one of this kind of site',
-}
-
-export function faultSentence(fault: Fault): string {
-  if (fault.kind === 'forbidden' && fault.reason === 'robots')
-    return 'its robots.txt forbids the request, which was not sent'
-  if (fault.kind === 'throttled')
-    return `it limits the rate of this address for ${fault.retry_after_s} s`
-  if (fault.kind === 'unavailable')
-    return fault.status === null ? 'it cannot be reached' : `it answers ${fault.status}`
-  return SENTENCES[fault.kind] ?? fault.kind
-}

@@ -2,12 +2,12 @@ import { existsSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 
 import { type Config, furtherOf, homeOf } from '../../config/schema.ts'
+import { describe } from '../../core/base/fault-texts.ts'
 import type { Fault, Outcome } from '../../core/base/result.ts'
 import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 import { pathsOf } from '../../store/maintenance/paths.ts'
 import type { PlatformTools, TestedSource } from '../account/platform-tools.ts'
-import { faultSentence } from '../account/source.ts'
 import { bad, type Check, type CheckResult, doubtful, fine } from './check.ts'
 
 /** Tolerances: a second-factor code is valid for 30 s, a signature at a receiver for 5 minutes. */
@@ -281,10 +281,11 @@ function answerOf({ name, kind, url, capabilities, answer }: TestedSource): Chec
 const PASSING: ReadonlySet<Fault['kind']> = new Set(['throttled', 'blocked', 'timeout'])
 
 function failureOf(name: string, url: string, fault: Fault): CheckResult {
-  const found = `${url}: ${faultSentence(fault)}`
+  const { text, operator } = describe(fault)
+  const found = `${url}: ${text}`
   const is_passing =
     PASSING.has(fault.kind) || (fault.kind === 'unavailable' && fault.status !== null)
   return is_passing
     ? doubtful('source', found, `wait, then: forumd source test ${name}`, name)
-    : bad('source', found, `check the [[source]] table of ${name}, and the network`, name)
+    : bad('source', found, operator, name)
 }

@@ -5,10 +5,10 @@ import { dirname, join, resolve } from 'node:path'
 
 import { ConfigError, parseConfig } from '../../config/load.ts'
 import { errorCode } from '../../core/base/errors.ts'
+import { describe } from '../../core/base/fault-texts.ts'
 import { findCustomerByName } from '../../store/customers/customers.ts'
 import { OWNER_SCOPES } from '../../store/customers/keys.ts'
 import { transact } from '../../store/db/connection.ts'
-import { faultSentence } from '../account/source.ts'
 import { createCustomer } from '../admin/customer.ts'
 import { newKey } from '../admin/key.ts'
 import { createSignInLink, dashboardUrl, linkSentence } from '../admin/sign-in-link.ts'
@@ -280,7 +280,7 @@ function test(context: CommandContext): Promise<Tested[]> {
     async (tools) =>
       (await tools.trySources(null)).map(({ name, answer }) => ({
         source: name,
-        answer: answer.ok ? 'works' : faultSentence(answer.fault),
+        answer: answer.ok ? 'works' : describe(answer.fault).text,
         title: answer.ok ? answer.value.title : null,
       })),
     { for_accounts: false },

@@ -26,6 +26,16 @@ export type RefusalReason =
  */
 export type ProxyTrouble = 'refused' | 'unreachable' | 'denied' | 'failed'
 
+/** Why no connection was opened. */
+export type Unreached =
+  | 'unknown_host'
+  | 'refused'
+  | 'no_route'
+  | 'certificate'
+  | 'no_tls'
+  /** The guard refuses the address. */
+  | 'guarded'
+
 /**
  * Failure of the platform as a value, in its own terms. The adapter lets no other failure escape.
  */
@@ -63,7 +73,7 @@ export type Fault =
    * Failure of the platform or of the route to it; `status` is null if there was no response.
    * `trouble` is set if one of our proxies failed: another egress may help. `not_requested`: the platform
    * is known to be unreachable, and no request was sent. `own`: this process could not open a
-   * connection, which says nothing about the platform.
+   * connection, which says nothing about the platform. `cause`: why no connection was opened to `host`.
    */
   | {
       kind: 'unavailable'
@@ -72,6 +82,8 @@ export type Fault =
       not_requested?: true
       trouble?: ProxyTrouble
       own?: 'out_of_files'
+      cause?: Unreached
+      host?: string
     }
   /** Response without the expected content. `path` names the unexpected part. */
   | { kind: 'unreadable'; path: string }
@@ -91,5 +103,6 @@ export const fail = (fault: Fault): { ok: false; fault: Fault } => ({ ok: false,
 export function faultText(fault: Fault): string {
   if ('reason' in fault && fault.reason !== null) return `${fault.kind}:${fault.reason}`
   if ('status' in fault && fault.status !== null) return `${fault.kind}:${fault.status}`
+  if ('cause' in fault && fault.cause !== undefined) return `${fault.kind}:${fault.cause}`
   return fault.kind
 }

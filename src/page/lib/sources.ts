@@ -53,29 +53,9 @@ const PARTIALS: { [code: string]: string } = {
   no_paging: 'its list of comments has no further pages',
 }
 
-const FAULTS: { [code: string]: string } = {
-  throttled: 'It limits the rate of requests.',
-  blocked: 'It showed a block page or a human check. Another address may be needed.',
-  login_required: 'It requires a sign-in.',
-  forbidden: 'It refused the request.',
-  not_found: 'It has nothing at this address.',
-  timeout: 'It did not answer in time.',
-  unavailable: 'It could not be reached, or failed.',
-  unreadable: 'Its answer is not the one of this kind of platform.',
-  rejected: 'It rejected the request as invalid.',
-  proxy: 'The proxy to it failed.',
-}
-
 export const capabilityText = (code: string): string => CAPABILITIES[code] ?? words(code)
 export const proofText = (code: string): string => PROOFS[code] ?? words(code)
 export const partialText = (code: string): string => PARTIALS[code] ?? words(code)
-
-/** Text for a fault such as `unavailable:503`. */
-export function sourceFault(code: string): string {
-  const [kind = '', detail] = code.split(':')
-  const text = FAULTS[kind] ?? `${words(kind)}.`
-  return detail === undefined ? text : `${text.slice(0, -1)} (${detail.replaceAll('_', ' ')}).`
-}
 
 /** Names of the sources that a form selects, of those that exist; none selected: the first. */
 export function selectedSources(value: string, sources: readonly Source[]): Source[] {

@@ -232,7 +232,8 @@ export type Pool = {
 
 export type OperatedSource = Source & {
   requests_per_minute: number | null
-  origin: 'file' | 'added' | 'removed'
+  origin: 'file' | 'added'
+  problem: { text: string; fix: string } | null
   account_by: 'password' | 'permission' | null
   account_at: string | null
   feeds: number
@@ -254,7 +255,7 @@ export type OperatedSources = {
 
 export type SourceTested = {
   ok: boolean
-  fault: string | null
+  text: string | null
   title: string | null
   version: string | null
   notes: string[]

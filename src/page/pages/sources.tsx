@@ -1,17 +1,18 @@
 import { Badge } from '../components/base/badge.tsx'
 import { Facts } from '../components/base/facts.tsx'
-import { ErrorNotice, Notice, Skeleton } from '../components/base/notice.tsx'
+import { ErrorNotice, Notice, sentence, Skeleton } from '../components/base/notice.tsx'
 import { Time, useNow } from '../components/base/time.tsx'
 import { PageLayout } from '../components/layout.tsx'
 import { useQuery } from '../hooks/use-query.ts'
 import { count, formatDuration, many } from '../lib/format.ts'
 import type { Tone } from '../lib/monitor-status.ts'
-import { capabilityText, partialText, proofText, sourceFault } from '../lib/sources.ts'
+import { capabilityText, partialText, proofText } from '../lib/sources.ts'
 import type { OperatedSource, OperatedSources } from '../lib/types.ts'
 import { AddSource, RemoveSource, SourceActions } from './operator/source-actions.tsx'
 
 const REFRESH_MS = 10_000
 const DAY_MS = 86_400_000
+const LATE_S = 900
 /** The end of access is a warning from this many days before. */
 const WARN_DAYS = 60
 
@@ -63,57 +64,72 @@ export function SourcesPage() {
   )
 }
 
-function statusOf({ state, open_gaps, partial }: OperatedSource): {
-  tone: Tone
-  word: string
-} {
-  if (state.status === 'fails') return { tone: 'bad', word: 'Fails' }
-  if (open_gaps > 0) return { tone: 'warn', word: many(open_gaps, 'open gap') }
-  if (partial !== null) return { tone: 'warn', word: 'Partial' }
-  return state.status === 'works'
-    ? { tone: 'good', word: 'Works' }
-    : { tone: 'plain', word: 'Not tried yet' }
+type Standing = { tone: Tone; word: string; sentence: string | null }
+
+/** The state of a source, and what to do where it is not good. */
+function standingOf(source: OperatedSource): Standing {
+  const { state, problem, open_gaps, partial, lag_s } = source
+  if (problem !== null)
+    return { tone: 'bad', word: 'Fails', sentence: `${sentence(problem.text)} ${problem.fix}.` }
+  if (state.status === 'never_tried')
+    return {
+      tone: 'plain',
+      word: 'Not tried yet',
+      sentence: 'Nothing was requested from it yet. A monitor reads it, and Test requests it once.',
+    }
+  if ((lag_s ?? 0) > LATE_S)
+    return {
+      tone: 'warn',
+      word: 'Late',
+      sentence: `It is read ${formatDuration(lag_s ?? 0)} late. Allow more than ${count(state.requests_per_minute)} requests a minute, or watch fewer places.`,
+    }
+  if (open_gaps > 0)
+    return {
+      tone: 'warn',
+      word: many(open_gaps, 'open gap'),
+      sentence: 'Some items could not be read; the page of each monitor says which.',
+    }
+  if (partial !== null)
+    return { tone: 'warn', word: 'Partial', sentence: `Not proved: ${partialText(partial)}.` }
+  return { tone: 'good', word: 'Works', sentence: null }
 }
 
 type SourceCardProps = { source: OperatedSource; known: readonly string[]; again: () => void }
 
-const ORIGINS = {
-  file: 'the configuration file',
-  added: 'added in the dashboard',
-  removed: 'removed: it ends with the next start of the daemon',
-}
-
 function SourceCard({ source, known, again }: SourceCardProps) {
-  const { tone, word } = statusOf(source)
+  const standing = standingOf(source)
   const { name, kind, url, capabilities, state, feeds } = source
   const lacking = known.filter((it) => !capabilities.includes(it))
   return (
     <li class="card">
       <div class="card-head">
         <h2>{name}</h2>
-        <Badge tone={tone}>{word}</Badge>
+        <Badge tone={standing.tone}>{standing.word}</Badge>
       </div>
       <p class="quiet small-text facts">
         <span>{kind}</span>
         <span>{url}</span>
       </p>
+      {standing.sentence !== null && (
+        <p>
+          {standing.sentence}
+          {state.fault !== null && (
+            <span class="quiet">
+              {' '}
+              Since <Time at={state.since} />.
+            </span>
+          )}
+        </p>
+      )}
       <EndNotice at={source.ends_at} />
       <Facts
         rows={[
-          ['Origin', ORIGINS[source.origin]],
+          ['Feeds', feeds === 0 ? 'no monitor watches it' : count(feeds)],
+          feeds === 0 ? null : ['Last poll', <Time key="poll" at={source.last_check_at} />],
           [
             'Requests',
             `${count(state.requests_last_minute)} in the last minute, at most ${count(state.requests_per_minute)}`,
           ],
-          ['Last request', <Time key="request" at={state.last_request_at} />],
-          ['Feeds', feeds === 0 ? 'no monitor watches it' : count(feeds)],
-          feeds === 0 ? null : ['Last poll', <Time key="poll" at={source.last_check_at} />],
-          source.lag_s === null ? null : ['Lag', formatDuration(source.lag_s)],
-          feeds === 0 ? null : ['Open gaps', count(source.open_gaps)],
-          source.proof === null
-            ? ['Monitors', 'cannot be monitored']
-            : ['Proof', proofText(source.proof)],
-          source.partial === null ? null : ['Not proved', partialText(source.partial)],
           source.account_by === null
             ? null
             : [
@@ -126,21 +142,16 @@ function SourceCard({ source, known, again }: SourceCardProps) {
                   </>
                 ),
               ],
-          state.fault === null
-            ? null
-            : [
-                'Fails',
-                <>
-                  {sourceFault(state.fault)} Since <Time at={state.since} />
-                </>,
-              ],
         ]}
       />
       <details>
-        <summary>
-          {many(capabilities.length, 'capability', 'capabilities')}
-          {lacking.length > 0 && `, ${lacking.length} not supported`}
-        </summary>
+        <summary>Details</summary>
+        <p>
+          {source.origin === 'file' ? 'From the configuration file. ' : 'Added in the dashboard. '}
+          {source.proof === null
+            ? 'It cannot be monitored.'
+            : `Completeness is proved by ${proofText(source.proof)}.`}
+        </p>
         <p>
           <strong>Supported:</strong> {capabilities.map(capabilityText).join(', ')}.
         </p>

@@ -71,7 +71,7 @@ export function scheduleFeed(db: Db, id: number, at: number): void {
 export function pollUnreached(db: Db, now: number): void {
   db.query(
     `UPDATE feeds SET next_check_at = min(next_check_at, $now)
-      WHERE next_check_at IS NOT NULL AND last_fault IN ('unavailable', 'timeout')`,
+      WHERE next_check_at IS NOT NULL AND (last_fault IN ('unavailable', 'timeout') OR last_fault GLOB 'unavailable:[a-z]*')`,
   ).run({ now })
 }
 

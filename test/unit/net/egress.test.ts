@@ -197,7 +197,10 @@ test('a direct request whose address the guard has to accept is not sent where i
   const { send, request, abortedSignals } = over(() => Promise.resolve(new Response('x')))
 
   const guarded = await send({ ...request, route: { proxy: null, guarded: true } })
-  expect([guarded, abortedSignals()]).toEqual([{ ok: false, why: 'refused', left: false }, []])
+  expect([guarded, abortedSignals()]).toEqual([
+    { ok: false, why: 'refused', left: false, cause: 'guarded' },
+    [],
+  ])
   expect((await send(request)).ok).toBe(true)
 })
 

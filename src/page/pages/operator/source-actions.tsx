@@ -1,14 +1,13 @@
 import { useState } from 'preact/hooks'
 
 import { CallDialog, Confirm } from '../../components/base/dialog.tsx'
-import { ChoiceField, LinesField, TextField } from '../../components/base/field.tsx'
+import { Checkbox, ChoiceField, LinesField, TextField } from '../../components/base/field.tsx'
 import { Icon } from '../../components/base/icon.tsx'
 import { ErrorNotice, Notice } from '../../components/base/notice.tsx'
 import { notify } from '../../components/base/toast.tsx'
 import { useAction } from '../../hooks/use-action.ts'
 import { postJson } from '../../lib/api.ts'
 import { many } from '../../lib/format.ts'
-import { sourceFault } from '../../lib/sources.ts'
 import type { OperatedSource, SourceKind, SourceTested } from '../../lib/types.ts'
 
 const ANSWER_MAX = 16_384
@@ -16,6 +15,7 @@ const ANSWER_MAX = 16_384
 const pathOf = (name: string, rest: string) =>
   `/operator/sources/${encodeURIComponent(name)}/${rest}`
 
+type SourceAdded = { needs_restart: boolean; tested: SourceTested | null }
 type AddSourceProps = { kinds: readonly SourceKind[]; again: () => void }
 
 export function AddSource({ kinds, again }: AddSourceProps) {
@@ -34,18 +34,25 @@ function AddSourceDialog({ kinds, again, close }: AddSourceProps & { close: () =
   const [name, setName] = useState('')
   const [kind, setKind] = useState(kinds[0]?.kind ?? '')
   const [address, setAddress] = useState('')
+  const [untested, setUntested] = useState(false)
   const hint = kinds.find((it) => it.kind === kind)?.address ?? null
   return (
-    <CallDialog
+    <CallDialog<SourceAdded>
       title="Add a source"
-      does="Add"
-      doing="Adding …"
+      does="Test and add"
+      doing="Testing …"
       fields={['name', 'kind', 'base_url']}
       call={() =>
-        postJson('/operator/sources', { name: name.trim(), kind, base_url: address.trim() })
+        postJson('/operator/sources', {
+          name: name.trim(),
+          kind,
+          base_url: address.trim(),
+          untested,
+        })
       }
-      done={() => {
-        notify(`${name.trim()} is added. Restart the daemon to read it.`)
+      done={({ needs_restart, tested }) => {
+        const read = tested === null ? 'It is added.' : testedText(name.trim(), tested)
+        notify(needs_restart ? 'It is added. Restart the daemon to read it.' : read)
         close()
         again()
       }}
@@ -53,7 +60,6 @@ function AddSourceDialog({ kinds, again, close }: AddSourceProps & { close: () =
     >
       {(errorOf) => (
         <>
-          <p>The daemon reads it from its next start on.</p>
           <TextField
             label="Source name"
             hint="Lower-case letters, digits and -. It is part of API paths."
@@ -81,6 +87,9 @@ function AddSourceDialog({ kinds, again, close }: AddSourceProps & { close: () =
             autocapitalize="none"
             change={setAddress}
           />
+          {errorOf('base_url') !== null && (
+            <Checkbox label="Add it without a test" checked={untested} change={setUntested} />
+          )}
         </>
       )}
     </CallDialog>
@@ -108,19 +117,27 @@ export function RemoveSource({ name, feeds, again }: RemoveSourceProps) {
           run={() => postJson(pathOf(name, 'remove'), {})}
           close={() => setOpen(false)}
           done={() => {
-            notify(`${name} is removed. It ends with the next start of the daemon.`)
+            notify(`${name} is removed.`)
             again()
           }}
         >
           <p>
-            From the next start of the daemon the source <strong>{name}</strong> is not read any
-            more{feeds > 0 && `, and ${many(feeds, 'feed')} of monitors rest`}.
+            The source <strong>{name}</strong> is not read any more
+            {feeds > 0 && `, and ${many(feeds, 'feed')} of monitors rest`}.
           </p>
         </Confirm>
       )}
     </>
   )
 }
+
+const testedText = (name: string, { text, title, version, notes }: SourceTested): string =>
+  text === null
+    ? [
+        `It answers as ${title ?? name}${version === null ? '' : `, version ${version}`}.`,
+        ...notes,
+      ].join(' ')
+    : `It fails: ${text}.`
 
 type SourceActionsProps = { source: OperatedSource; again: () => void }
 type Opened = 'connect' | 'disconnect' | null
@@ -140,16 +157,7 @@ export function SourceActions({ source, again }: SourceActionsProps) {
   return (
     <>
       <ErrorNotice failure={action.failure} />
-      {tested && (
-        <Notice tone={tested.ok ? 'good' : 'bad'}>
-          {tested.fault === null
-            ? [
-                `It answers as ${tested.title ?? name}${tested.version === null ? '' : `, version ${tested.version}`}.`,
-                ...tested.notes,
-              ].join(' ')
-            : sourceFault(tested.fault)}
-        </Notice>
-      )}
+      {tested && <Notice tone={tested.ok ? 'good' : 'bad'}>{testedText(name, tested)}</Notice>}
       <div class="actions">
         <button
           type="button"

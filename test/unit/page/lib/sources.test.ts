@@ -1,11 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import {
-  lackOf,
-  placeHint,
-  selectedSources,
-  sourceFault,
-} from '../../../../src/page/lib/sources.ts'
+import { lackOf, placeHint, selectedSources } from '../../../../src/page/lib/sources.ts'
 import type { Source } from '../../../../src/page/lib/types.ts'
 
 const source = (name: string, capabilities: string[], place_examples: string[]): Source => ({
@@ -53,13 +48,4 @@ test('a field is unsupported as soon as one selected source lacks what it needs'
 
 test('the hint of places has the examples of each selected source', () => {
   expect(placeHint([FORUM, HN])).toContain('forum: coffee; hn: story, ask.')
-})
-
-test.each([
-  ['unavailable:503', 'It could not be reached, or failed (503).'],
-  ['forbidden:gold_only', 'It refused the request (gold only).'],
-  ['timeout', 'It did not answer in time.'],
-  ['a_new_one', 'A new one.'],
-])('the fault %s in words', (code, text) => {
-  expect(sourceFault(code)).toBe(text)
 })
