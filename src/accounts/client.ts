@@ -16,7 +16,7 @@ import type { OAuthTokens } from '../platforms/reddit/login/oauth.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import type { AccountSecrets } from '../store/accounts/accounts.ts'
 
-export type OpenJar = Pick<CookieJar, 'header' | 'take' | 'has_session' | 'text' | 'expires_at'>
+export type OpenJar = Omit<CookieJar, 'cookies'>
 
 /** An application's access token; times are epoch ms. */
 export type Token = { value: string; renew_at: number; expires_at: number }

@@ -160,6 +160,8 @@ export function createLifecycle(deps: LifecycleDeps) {
 
   /** Result of a session check; null if no check was possible or the daemon is stopping. */
   async function probe(it: PooledAccount): Promise<AccountResult | null> {
+    // An answer may have replaced the session's cookie by one that is none: each of both is asked for.
+    if (it.status.state_reason === 'logged_out') it.jar?.swap()
     const identity = identityOf(it, clock, onChange)
     if (identity === null) {
       setStatus(it, needsLogin(clock.now(), 'logged_out'))
@@ -172,6 +174,7 @@ export function createLifecycle(deps: LifecycleDeps) {
       it.last_ok_at = clock.now()
     }
     const result = toAccountResult(me, it.secrets)
+    if (result.kind === 'alive' && it.jar?.settle() === true) it.unwritten.add('jar')
     if (result.kind === 'logged_out' && it.secrets.kind === 'oauth') onTokenRefused(it)
     else if (result.kind === 'logged_out' && isPlatformsTrouble(it))
       setStatus(it, endDeferred(it.status, clock.now()))

@@ -177,6 +177,10 @@ export type CookieJar = {
    */
   take(lines: readonly string[], which?: 'kept' | 'all'): boolean
   has_session(): boolean
+  /** Exchanges the session's cookie for the one that it has replaced, if there is one that may still be valid. */
+  swap(): void
+  /** Notes that the session's cookie is proven; true if another one was kept until now. */
+  settle(): boolean
   /**
    * Expiry of the session in epoch ms, from the session token or its cookie; null if neither states
    * it.

@@ -14,12 +14,22 @@ import { tempFolder } from '../../support/folder.ts'
 /** A jar with one line of cookies, with the behaviour of a real one. */
 export function jarOf(text: string): OpenJar {
   let now = text
+  let replaced: string | null = null
   return {
     header: () => (now === '' ? null : now),
     take(lines) {
       const before = now
       now = lines.at(-1) ?? now
+      if (now !== before) replaced ??= before
       return now !== before
+    },
+    swap() {
+      if (replaced !== null) [now, replaced] = [replaced, now]
+    },
+    settle() {
+      const has_changed = replaced !== null
+      replaced = null
+      return has_changed
     },
     has_session: () => now !== '',
     text: () => now,
@@ -46,6 +56,8 @@ export function startPoolFixture({ allow_anonymous = true } = {}) {
   const renewals: (Renewed | Promise<Renewed>)[] = []
   const public_reads: Outcome<unknown>[] = []
   const calls: string[] = []
+  /** The only cookies that the platform knows; null: it knows all. */
+  const known = { cookies: null as string | null }
   let nudged = false
   const stopping = new AbortController()
 
@@ -59,8 +71,10 @@ export function startPoolFixture({ allow_anonymous = true } = {}) {
     nudge: () => void (nudged = true),
     client: {
       openJar: jarOf,
-      me: (identity: { id: string }) => {
+      me: (identity: { id: string; cookie: string | null }) => {
         calls.push(`me ${identity.id}`)
+        if (known.cookies !== null && identity.cookie !== known.cookies)
+          return Promise.resolve(ok(null))
         return Promise.resolve(
           mes.shift() ?? ok<Me>({ id: 't2_a', name: 'ann', is_suspended: false }),
         )
@@ -118,6 +132,7 @@ export function startPoolFixture({ allow_anonymous = true } = {}) {
     pool,
     logged,
     headroom,
+    known,
     mes,
     sign_ins,
     renewals,

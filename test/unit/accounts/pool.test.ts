@@ -210,6 +210,21 @@ describe('an account that the platform treats as anonymous', () => {
     expect(fixture.events()).toContain('pool.empty')
   })
 
+  test.each([
+    ['returns with the cookies that an answer has replaced', 'c=a', 'ready'],
+    ['needs a login although cookies before proven ones are known again', 'c=b', 'needs_login'],
+  ] as const)('%s', async (_what, first, state) => {
+    using fixture = poolOf('a')
+    const { known, pool } = fixture
+    leased(pool.lease('read')).on_cookies?.(['c=b'])
+    for (known.cookies of [first, 'c=a']) {
+      pool.report(leased(pool.lease('read')), { kind: 'login_required' })
+      await fixture.pass(2 * MINUTE)
+    }
+
+    expect(fixture.states()).toEqual({ a: state })
+  })
+
   test('returns by itself once the platform knows its session again', async () => {
     using fixture = startPoolFixture()
     fixture.add('a')

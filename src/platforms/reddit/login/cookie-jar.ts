@@ -31,23 +31,23 @@ const library = (): typeof import('tough-cookie') => require('tough-cookie')
  */
 const RETAINED_COOKIES = ['token_v2', 'loid', 'csrf_token', 'edgebucket']
 
-const storedShape = once(() =>
-  z.object({
+const storedShape = once(() => {
+  const cookie = z.object({
+    name: z.string(),
+    value: z.string(),
+    domain: z.string(),
+    host_only: z.boolean(),
+    path: z.string(),
+    secure: z.boolean(),
+    http_only: z.boolean(),
+    expires_at: z.number().nullable(),
+  })
+  return z.object({
     version: z.literal(1),
-    cookies: z.array(
-      z.object({
-        name: z.string(),
-        value: z.string(),
-        domain: z.string(),
-        host_only: z.boolean(),
-        path: z.string(),
-        secure: z.boolean(),
-        http_only: z.boolean(),
-        expires_at: z.number().nullable(),
-      }),
-    ),
-  }),
-)
+    cookies: z.array(cookie),
+    replaced: cookie.nullable().default(null),
+  })
+})
 
 /** Creates jars for the platform at `base_url` with a session cookie named `session_cookie`. */
 export function createJars(deps: {
@@ -59,9 +59,11 @@ export function createJars(deps: {
   const host = new URL(base_url).hostname
   const retained_names = new Set([session_cookie, ...RETAINED_COOKIES])
 
-  function create(): CookieJar & { put(cookie: Exported): boolean } {
+  function create(stored: Exported | null = null): CookieJar & { put(cookie: Exported): boolean } {
     const { Cookie, CookieJar: ToughCookieJar } = library()
     const jar = new ToughCookieJar()
+    /** The session's cookie that answers have replaced since it was last proven. */
+    let replaced = stored
 
     const alive = () =>
       jar
@@ -131,6 +133,8 @@ export function createJars(deps: {
         return before !== undefined
       }
       const previous = before && [before.value, endOf(before)]
+      if (which === 'kept' && cookie.key === session_cookie && before?.value !== cookie.value)
+        replaced ??= before ? toStored(before) : null
       return set(cookie, base_url) && (previous?.[0] !== cookie.value || previous[1] !== end)
     }
 
@@ -151,16 +155,27 @@ export function createJars(deps: {
       },
       cookies: () =>
         alive().map((it) => ({ name: it.key, value: it.value, expires_at: endOf(it) })),
-      text: () => JSON.stringify({ version: 1, cookies: alive().map(toStored) }),
+      swap() {
+        const before = find(session_cookie)
+        const other = replaced
+        if (other === null || (other.expires_at ?? Infinity) <= clock.now() || !put(other)) return
+        replaced = before === undefined ? null : toStored(before)
+      },
+      settle() {
+        const has_changed = replaced !== null
+        replaced = null
+        return has_changed
+      },
+      text: () => JSON.stringify({ version: 1, cookies: alive().map(toStored), replaced }),
     }
   }
 
   return {
-    empty: create,
+    empty: () => create(),
     open(text) {
       const stored = storedShape().safeParse(parsed(text))
       if (!stored.success) return null
-      const jar = create()
+      const jar = create(stored.data.replaced)
       for (const cookie of stored.data.cookies) jar.put(cookie)
       return jar
     },

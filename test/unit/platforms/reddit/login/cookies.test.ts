@@ -326,6 +326,22 @@ describe('a jar', () => {
     expect(sorted(jar.header())).toBe('csv=2; loid=l1; session=s1')
   })
 
+  test('keeps the session that answers have replaced until the new one is proven, over a restart too', () => {
+    const { jar, jars } = imported()
+    jar.take(['session=x; Path=/'])
+    jar.take(['session=y; Path=/'])
+    const again = jars.open(jar.text())
+    again?.swap()
+    expect(sorted(again?.header())).toBe('csv=2; loid=l1; session=s1')
+    again?.swap()
+    expect(sorted(again?.header())).toBe('csv=2; loid=l1; session=y')
+
+    expect(again?.settle()).toBe(true)
+    again?.swap()
+    expect(sorted(again?.header())).toBe('csv=2; loid=l1; session=y')
+    expect(again?.settle()).toBe(false)
+  })
+
   test.each([
     ['another site', 'session=x; Domain=other.example'],
     ['a public suffix', 'session=x; Domain=example'],
