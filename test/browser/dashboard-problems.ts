@@ -91,7 +91,7 @@ export function problemStories(fixture: () => Dashboard) {
       await client.waitForText('All good')
       sandbox.addFault({ path: '/r/', fault: '5xx', status: 503 })
       await clock.advance(2 * MINUTE + 10 * SECOND)
-      await client.open('', 'The platform cannot be read: it could not be reached, or failed')
+      await client.open('', 'cannot be read: its host answers 503')
       await client.waitFor("document.querySelector('.status-banner :is(.warn, .bad)') !== null")
       sandbox.clearFaults()
       await clock.advance(5 * MINUTE)

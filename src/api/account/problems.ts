@@ -254,7 +254,7 @@ function sourceProblems(
     const of = (rest: Omit<Problem, 'subject'>): Problem[] => [
       { ...rest, subject: { id: source, name: source } },
     ]
-    if (fault !== null && !READ_IN_PART.includes(fault)) {
+    if (fault !== null && !READ_IN_PART.includes(fault.split(':', 1)[0] ?? '')) {
       const { text, customer, operator } = describeFault(fault)
       const share = all ? '' : `, for ${many(feeds, 'feed')} of ${many(monitors, 'monitor')}`
       const fix =
@@ -271,6 +271,14 @@ function sourceProblems(
       })
     }
     const late = state.stalled > 0 ? state.stalled : state.behind
+    if (late === 0 && state.untried > 0)
+      return of({
+        kind: 'feed_behind',
+        severity: 'info',
+        since: null,
+        message: `${name} was not read yet, for ${many(state.untried, 'feed')}`,
+        fix: 'Wait for the first poll',
+      })
     if (late === 0) return []
     return of({
       kind: 'feed_behind',

@@ -134,8 +134,9 @@ const Problems = ({ report: { problems, truncated }, pathOf }: ProblemListProps)
 )
 
 function summaryOf({ status, problems }: ProblemReport): string {
-  if (status === 'ok') return 'All good'
   const notes = problems.filter(({ severity }) => severity === 'info').length
+  if (status === 'ok')
+    return notes === 0 ? 'All good' : `Nothing fails, ${many(notes, 'note', 'notes')}`
   const needs = `${many(problems.length - notes, 'thing needs', 'things need')} attention`
   return notes === 0 ? needs : `${needs}, ${many(notes, 'note', 'notes')}`
 }

@@ -61,7 +61,7 @@ export function listTroubledTargets(
 /** Polled feeds of a source in one state. Instants are epoch ms. */
 export type FeedGroup = {
   source: string
-  /** Kind of the last fault, or the reason why the last poll was cut short; null: it succeeded. */
+  /** The last fault, such as `unavailable:503`, or the reason why the last poll was cut short; null: it succeeded. */
   fault: string | null
   feeds: number
   /** Monitors of these feeds; `monitor_id` and `monitor_name`: one of them. */
@@ -78,6 +78,8 @@ export type FeedGroup = {
   /** Feeds of items by id that have unread items older than `BEHIND_MS`, and how far they were read. */
   behind: number
   behind_since: number | null
+  /** Feeds that were not polled yet. */
+  untried: number
 }
 
 /** Poll intervals without a successful poll after which a feed counts as stalled. */
@@ -95,12 +97,13 @@ export function listFeedStates(db: Db, customer_id: CustomerScope, now: number):
   return db
     .query<FeedGroup, [{ whose?: string; now: number }]>(
       `SELECT f.source,
-              substr(f.last_fault, 1, instr(f.last_fault || ':', ':') - 1) AS fault,
+              f.last_fault AS fault,
               count(*) AS feeds, sum(w.monitors) AS monitors, w.monitor_id,
               (SELECT name FROM monitors WHERE id = w.monitor_id) AS monitor_name,
               max(${ok_at}) AS ok_at, max(f.interval_s) AS interval_s,
               sum(${stalled}) AS stalled, min(iif(${stalled}, ${ok_at}, NULL)) AS stalled_since,
-              coalesce(sum(${behind}), 0) AS behind, min(iif(${behind}, f.state ->> '$.verified_until', NULL)) AS behind_since
+              coalesce(sum(${behind}), 0) AS behind, min(iif(${behind}, f.state ->> '$.verified_until', NULL)) AS behind_since,
+              sum(f.last_check_at IS NULL) AS untried
          FROM (SELECT mf.feed_id, count(*) AS monitors, min(m.id) AS monitor_id
                  FROM monitors m JOIN monitor_feeds mf ON mf.monitor_id = m.id
                 WHERE m.removed_at IS NULL AND m.active = 1 ${customer_id === null ? '' : 'AND m.customer_id = $whose'}

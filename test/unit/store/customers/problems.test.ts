@@ -174,12 +174,12 @@ test('a source of which one feed can be read is a warning; each source is one pr
     [
       'error',
       { id: 'hn', name: 'hn' },
-      'Source hn cannot be read: it showed a block page or a human check',
+      'Source hn cannot be read: it shows a block page or a CAPTCHA in place of its API',
     ],
     [
       'warning',
       { id: 'forum', name: 'forum' },
-      'Source forum cannot be read, for 1 feed of 1 monitor: it has nothing at this address',
+      'Source forum cannot be read, for 1 feed of 1 monitor: there is no such site or place at this address',
     ],
   ])
 })
