@@ -22,8 +22,8 @@ export type ClientPace = {
 
 export type HostPace = {
   /**
-   * Adds a client that may send `burst` requests at once after a quiet time. The slowest of a host's clients sets the
-   * pace of all.
+   * Adds a client with a pace of its own, which may send `burst` requests at once after a quiet time. All clients of a host
+   * together send no more in a minute than the fastest of them may.
    */
   join(requests_per_minute: number, burst?: number): ClientPace
 }
@@ -39,28 +39,19 @@ const RESERVED_MAX = 100
 /** A share of a number is a whole one but for rounding. */
 const EPSILON = 1e-6
 
-/** A request: when, monotonic ms, and whether its kind has a share only. */
-type Sent = { at: number; is_shared: boolean }
+/** A request: when, monotonic ms, by which client, and whether its kind has a share only. -1: of an earlier process. */
+type Sent = { at: number; client: number; is_shared: boolean }
 
 /**
- * At most as many requests in any 60 s as are configured, also over a restart if there is a store. Requests with a share
- * leave the rest of it to the others.
+ * At most as many requests of a client in any 60 s as are configured, also over a restart if there is a store. Requests with a
+ * share leave the rest of it to the others.
  */
 export function createPace(clock: Clock, store?: PaceStore): HostPace {
-  /** Milliseconds between two requests of each client. */
-  const intervals: number[] = []
   const configured: number[] = []
-  /** Token bucket as the instant at which the next request is due, monotonic ms. */
-  let next_at = -Infinity
   let paused_until = -Infinity
   /** Requests that were stored before they are sent. */
   let reserved = 0
   const sent: Sent[] = []
-
-  const every_ms = (): number => Math.max(...intervals)
-  /** Requests in a minute: a lower pace that a site asks for spreads them, and does not count what was sent before. */
-  const bound = (share: number): number =>
-    Math.max(1, Math.floor(share * Math.min(...configured) + EPSILON))
 
   function prune(now: number): void {
     const kept = sent.findIndex(({ at }) => at > now - WINDOW_MS)
@@ -72,8 +63,6 @@ export function createPace(clock: Clock, store?: PaceStore): HostPace {
     const oldest = among.at(-count)
     return oldest === undefined ? 0 : Math.max(0, oldest.at + WINDOW_MS - now)
   }
-
-  const shared = (): Sent[] => sent.filter(({ is_shared }) => is_shared)
 
   function save(now: number): void {
     if (store === undefined) return
@@ -99,24 +88,29 @@ export function createPace(clock: Clock, store?: PaceStore): HostPace {
     prune(now)
   }
 
-  const add = (at: number): void => void sent.push({ at, is_shared: true })
+  const add = (at: number): void => void sent.push({ at, client: -1, is_shared: true })
 
   restore()
 
-  const left = (share: number, burst: number, within_ms: number): number => {
-    prune(clock.mono())
-    const then = clock.mono() + within_ms
-    if (paused_until > then) return 0
-    const counted = sent.filter(({ at }) => at > then - WINDOW_MS)
-    const of_share = counted.filter(({ is_shared }) => is_shared).length
-    const at_once = Math.min(burst, Math.floor((then - next_at) / every_ms() + burst))
-    return Math.max(0, Math.min(bound(1) - counted.length, bound(share) - of_share, at_once))
-  }
-
   return {
     join(requests_per_minute, burst = BURST) {
-      const index = intervals.push(60_000 / requests_per_minute) - 1
-      configured.push(requests_per_minute)
+      const client = configured.push(requests_per_minute) - 1
+      let every_ms = 60_000 / requests_per_minute
+      /** Token bucket as the instant at which the next request is due, monotonic ms. */
+      let next_at = -Infinity
+
+      /** Requests in a minute: a lower pace that a site asks for spreads them, and does not count what was sent before. */
+      const bound = (share: number): number =>
+        Math.max(1, Math.floor(share * requests_per_minute + EPSILON))
+      const isOwn = (it: Sent): boolean => it.client === client || it.client === -1
+      const isShared = (it: Sent): boolean => it.is_shared && isOwn(it)
+      /** The requests that are bounded, each with its bound. */
+      const bounds = (share: number): [number, (it: Sent) => boolean][] => [
+        [Math.max(...configured, 1), () => true],
+        [bound(1), isOwn],
+        ...(share < 1 ? [[bound(share), isShared] satisfies [number, unknown]] : []),
+      ]
+
       return {
         wait_ms(share = 1) {
           const now = clock.mono()
@@ -125,22 +119,29 @@ export function createPace(clock: Clock, store?: PaceStore): HostPace {
             Math.max(
               0,
               paused_until - now,
-              next_at - now - (burst - 1) * every_ms(),
-              untilBelow(bound(1), sent, now),
-              share < 1 ? untilBelow(bound(share), shared(), now) : 0,
+              next_at - now - (burst - 1) * every_ms,
+              ...bounds(share).map(([most, among]) => untilBelow(most, sent.filter(among), now)),
             ),
           )
         },
         take(share = 1) {
           const now = clock.mono()
-          next_at = Math.max(next_at, now) + every_ms()
-          sent.push({ at: now, is_shared: share < 1 })
+          next_at = Math.max(next_at, now) + every_ms
+          sent.push({ at: now, client, is_shared: share < 1 })
           reserved -= 1
           if (reserved >= 0) return
           reserved = Math.min(RESERVED_MAX, Math.ceil(bound(1) / SAVES)) - 1
           save(now)
         },
-        left: (share, within_ms = 0) => left(share, burst, within_ms),
+        left(share, within_ms = 0) {
+          prune(clock.mono())
+          const then = clock.mono() + within_ms
+          if (paused_until > then) return 0
+          const counted = sent.filter(({ at }) => at > then - WINDOW_MS)
+          const at_once = Math.min(burst, Math.floor((then - next_at) / every_ms + burst))
+          const free = bounds(share).map(([most, among]) => most - counted.filter(among).length)
+          return Math.max(0, Math.min(at_once, ...free))
+        },
         pause(seconds) {
           const now = clock.mono()
           paused_until = Math.max(paused_until, now + Math.min(seconds, WAIT_MAX_S) * 1000)
@@ -148,11 +149,11 @@ export function createPace(clock: Clock, store?: PaceStore): HostPace {
         },
         configured() {
           const per_minute = bound(1)
-          const is_slower = every_ms() > 60_000 / per_minute || paused_until > clock.mono()
+          const is_slower = every_ms > 60_000 / per_minute || paused_until > clock.mono()
           return is_slower ? null : per_minute
         },
         limit(per_minute) {
-          intervals[index] = 60_000 / Math.min(requests_per_minute, per_minute)
+          every_ms = 60_000 / Math.min(requests_per_minute, per_minute)
         },
       }
     },

@@ -9,6 +9,8 @@ const MIB = 1024 ** 2
 export function sample(pid: number, data: string, at_ms: number): Sample | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    // One that has exited and is not waited for yet has no memory.
+    if (!status.includes('VmRSS:')) return null
     const metric = (name: string) =>
       Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? NaN)
     return {

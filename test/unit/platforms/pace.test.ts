@@ -113,14 +113,25 @@ test('a text that an earlier version stored differently is ignored', () => {
   expect(createPace(clock, store).join(60).wait_ms()).toBe(0)
 })
 
-test('clients of one host share its minute, at the pace of the slowest', () => {
-  const clock = { now: () => 5000, mono: () => 10, sleep: async () => {} }
+test('clients of one host have their own paces, and together no more than the highest', () => {
+  let now = 0
+  const clock = { now: () => now, mono: () => now, sleep: async () => {} }
   const host = createPace(clock)
-  const fast = host.join(120, 120)
-  const slow = host.join(30, 30)
-  for (let n = 0; n < 30; n++) fast.take()
-  expect(fast.wait_ms()).toBeGreaterThan(0)
-  expect(slow.left(1)).toBe(0)
+  const clients = [host.join(60), host.join(6)]
+  const sent: { at: number; client: number }[] = []
+  for (; now < 300_000; now += 100)
+    for (const [client, it] of clients.entries())
+      if (it.wait_ms() === 0) {
+        it.take()
+        sent.push({ at: now, client })
+      }
+  const most = (mine: readonly { at: number }[]) =>
+    Math.max(
+      ...mine.map(({ at }) => mine.filter((it) => it.at <= at && it.at > at - 60_000).length),
+    )
+  const counts = clients.map((_, n) => most(sent.filter(({ client }) => client === n)))
+  expect([most(sent), counts[1]]).toEqual([60, 6])
+  expect(counts[0]).toBeGreaterThan(50)
 })
 
 test('a lower pace that a site asks for does not count what was sent before', () => {
