@@ -113,6 +113,10 @@ test('a text that an earlier version stored differently is ignored', () => {
   expect(createPace(clock, store).join(60).wait_ms()).toBe(0)
 })
 
+/** Most requests in any minute. */
+const most = (sent: readonly { at: number }[]) =>
+  Math.max(...sent.map(({ at }) => sent.filter((it) => it.at <= at && it.at > at - 60_000).length))
+
 test('clients of one host have their own paces, and together no more than the highest', () => {
   let now = 0
   const clock = { now: () => now, mono: () => now, sleep: async () => {} }
@@ -125,10 +129,6 @@ test('clients of one host have their own paces, and together no more than the hi
         it.take()
         sent.push({ at: now, client })
       }
-  const most = (mine: readonly { at: number }[]) =>
-    Math.max(
-      ...mine.map(({ at }) => mine.filter((it) => it.at <= at && it.at > at - 60_000).length),
-    )
   const counts = clients.map((_, n) => most(sent.filter(({ client }) => client === n)))
   expect([most(sent), counts[1]]).toEqual([60, 6])
   expect(counts[0]).toBeGreaterThan(50)
