@@ -1,5 +1,36 @@
 import { GLIBC_LEAST } from '../release/targets.ts'
 
+const MAINTAINER = 'forumd maintainers <forumd@packages.invalid>'
+
+/** The configuration of a new installation: valid as it is, and short, so that no release changes it. */
+export const CONFFILE = `# Every key with its default: /usr/share/doc/forumd/config.example.toml
+# After a change: forumd check-config && systemctl restart forumd
+[storage]
+dir = "/var/lib/forumd"
+instance_file = "/var/lib/forumd-instance/id"
+
+# Needs no account. Others: forumd source add ADDRESS, or the dashboard.
+[[source]]
+name = "hn"
+kind = "hackernews"
+
+[billing]
+enabled = false
+`
+
+/** The changelog in Debian's format (deb-changelog(5)), with the entries of the newest release. */
+export function changelog(version: string, text: string): string {
+  const [, date = '2026-01-01', entries = ''] =
+    /^## \d\S* \((\d{4}-\d\d-\d\d)\)\n([^]*?)(?=^## |$(?![^]))/m.exec(text) ?? []
+  const lines = entries
+    .trim()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => (line.startsWith('- ') ? `  * ${line.slice(2)}` : `    ${line.trim()}`))
+  const signed = new Date(`${date}T12:00:00Z`).toUTCString().replace('GMT', '+0000')
+  return `forumd (${version}) stable; urgency=medium\n\n${lines.join('\n')}\n\n -- ${MAINTAINER}  ${signed}\n`
+}
+
 /** Control file and maintainer scripts of the package (deb-control(5), deb-postinst(5)). */
 export const control = (about: {
   version: string
@@ -8,17 +39,18 @@ export const control = (about: {
 }): string => `Package: forumd
 Version: ${about.version}
 Architecture: ${about.arch}
-Maintainer: The forumd authors <root@localhost>
+Maintainer: ${MAINTAINER}
 Installed-Size: ${about.size_kib}
 Depends: libc6 (>= ${GLIBC_LEAST}), systemd | systemd-sysusers
 Recommends: ca-certificates
 Suggests: chromium
 Section: net
 Priority: optional
-Description: read, act on and watch a forum platform by API
- One daemon with an HTTP API, live monitors and signed webhooks, which works
- through the forum accounts of its operator. Everything it keeps is in one
- database file.
+Description: watch forums and send an alert for each post that matches
+ One daemon that reads Hacker News, Discourse, Lemmy, PieFed, RSS and Atom
+ feeds and Reddit-style platforms, and sends each post or comment that matches
+ a filter to ntfy, Discord, Slack, Telegram, e-mail or a webhook. The same
+ forums are readable through an HTTP API, and a dashboard shows all of it.
 `
 
 /** Only the configuration is the operator's to change. */
@@ -41,14 +73,17 @@ if [ "$1" = configure ]; then
   fi
   if [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then
     systemctl daemon-reload
-    # Not started after a first installation: its platform has to be configured. An upgrade restarts it.
+    # Not started after a first installation: its sources are the operator's choice. An upgrade restarts it.
     # An invalid configuration is fixed by the operator; repeating dpkg would not help.
     if [ -n "$2" ]; then
       systemctl try-restart forumd.service || echo "forumd: restart failed: forumd check-config; journalctl --unit forumd" >&2
     fi
   fi
   if [ -z "$2" ]; then
-    echo "forumd: edit /etc/forumd/forumd.toml, then: systemctl enable --now forumd"
+    echo "forumd: it reads Hacker News; sources are in /etc/forumd/forumd.toml. Start it, and sign in:"
+    echo "  systemctl enable --now forumd"
+    echo "  sudo -u forumd forumd key create --customer me --scopes read,write,monitor,webhook,operator"
+    echo "  sudo -u forumd forumd key sign-in-link"
   fi
 fi
 `

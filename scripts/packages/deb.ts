@@ -18,9 +18,17 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 
+import { $ } from 'bun'
+
 import { version } from '../../package.json'
-import { CONFFILES, control, copyright, SCRIPTS, SYSUSERS } from './control.ts'
+import { changelog, CONFFILE, CONFFILES, control, copyright, SCRIPTS, SYSUSERS } from './control.ts'
 import { PACKAGE_OPTIONS, packaged, ROOT, runHere } from './package-options.ts'
+
+/** Pages and files that an operator uses; pictures and the benchmarks' data stay in the source. */
+const isDocument = (name: string): boolean =>
+  /^(README\.md|docs\/.+\.(md|yml|json)|examples\/(apache|caddy|haproxy|home-assistant|n8n|nginx)\/.+)$/.test(
+    name,
+  ) && !/benchmarks\.json$|\.test\.yml$/.test(name)
 
 const { values } = parseArgs({ options: PACKAGE_OPTIONS })
 
@@ -59,17 +67,14 @@ try {
   put('usr/share/zsh/vendor-completions/_forumd', await forumd('completion', 'zsh'))
   put('usr/share/fish/vendor_completions.d/forumd.fish', await forumd('completion', 'fish'))
   put('usr/share/doc/forumd/copyright', copyright(file('LICENSE')))
-  put('usr/share/doc/forumd/CHANGELOG.md.gz', packed(file('CHANGELOG.md')))
-  put('usr/share/doc/forumd/README.md.gz', packed(file('README.md')))
+  put('usr/share/doc/forumd/changelog.gz', packed(changelog(version, file('CHANGELOG.md'))))
+  put('usr/share/doc/forumd/config.example.toml', file('config.example.toml'))
+  const { stdout: listed } = await $`git ls-files README.md docs examples`.cwd(ROOT).quiet()
+  for (const name of listed.toString().trim().split('\n').filter(isDocument))
+    put(`usr/share/doc/forumd/${name}`, readFileSync(join(ROOT, name)))
   if (values.notices !== undefined)
     put('usr/share/doc/forumd/THIRD-PARTY-NOTICES.gz', packed(readFileSync(values.notices, 'utf8')))
-  put(
-    'etc/forumd/forumd.toml',
-    file('config.example.toml')
-      .replace(/^dir = "\.\/data"$/m, 'dir = "/var/lib/forumd"')
-      .replace(/^instance_file = ""$/m, 'instance_file = "/var/lib/forumd-instance/id"'),
-    0o640,
-  )
+  put('etc/forumd/forumd.toml', CONFFILE, 0o640)
   chmodSync(join(tree, 'etc/forumd'), 0o750)
 
   const files = [...new Bun.Glob('**/*').scanSync({ cwd: tree, dot: true })].toSorted()
@@ -90,7 +95,7 @@ try {
 
   chmodSync(tree, 0o755)
   mkdirSync(values.out, { recursive: true })
-  await runHere('dpkg-deb', '--root-owner-group', '-Zzstd', '-z9', '--build', tree, package_path)
+  await runHere('dpkg-deb', '--root-owner-group', '-Zxz', '--build', tree, package_path)
   console.log(package_path)
 } finally {
   rmSync(tree, { recursive: true, force: true })

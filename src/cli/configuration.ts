@@ -28,18 +28,14 @@ const SYSTEM_FILE = '/etc/forumd/forumd.toml'
 export class NoConfiguration extends UsageError {}
 
 /**
- * Reads and checks the configuration, and prints its path on standard error.
+ * Reads and checks the configuration.
  * @throws {ConfigError} With every problem.
  * @throws {UsageError} The file cannot be read or is not safe to use.
  * @throws {NoConfiguration} No usable configuration was found.
  */
 export function readConfig(context: ConfigContext): ReadConfig {
-  const { configuration: state, warn } = context
-  if (state.found === undefined) {
-    const { file } = find(context)
-    warn(`forumd: configuration ${resolve(file)}`, 'info')
-  }
-  return find(context)
+  const { configuration: state } = context
+  return (state.found ??= parse(findFile(context), context.env))
 }
 
 /**
@@ -47,17 +43,11 @@ export function readConfig(context: ConfigContext): ReadConfig {
  * caller may read must be opened before. With `create`, creates the folder.
  */
 export function openConfig(context: ConfigContext, { create } = { create: true }): OpenConfig {
-  const { configuration: state, warn } = context
+  const { configuration: state } = context
   if (state.opened !== undefined) return state.opened
-  const is_new = state.found === undefined
-  const found = find(context)
+  const found = readConfig(context)
   const storage = storageOf(found.config, state.caller)
-  const user = becomeOwner(found.config.storage.dir, { create })
-  if (is_new || user !== null)
-    warn(
-      `forumd: configuration ${resolve(found.file)}${user === null ? '' : `, as user ${user}`}`,
-      'info',
-    )
+  becomeOwner(found.config.storage.dir, { create })
   return (state.opened = { ...found, storage })
 }
 
@@ -65,11 +55,6 @@ export function openConfig(context: ConfigContext, { create } = { create: true }
 export function rereadConfig({ configuration, env }: ConfigContext): ReadConfig {
   const { named, caller, found } = configuration
   return parse(readSafely(found?.file ?? SYSTEM_FILE, caller, { here: named === undefined }), env)
-}
-
-function find(context: ConfigContext): ReadConfig {
-  const { configuration: state, env } = context
-  return (state.found ??= parse(findFile(context), env))
 }
 
 type Found = { file: string; text: string }

@@ -52,11 +52,9 @@ export function problemStories(fixture: () => Dashboard) {
 
       receiver.answers.push(...Array.from({ length: 6 }, () => 503))
       await clock.advance(7 * MINUTE)
-      await client.open('', 'Webhook Oven alarm is failing: deliveries were given up')
+      await client.open('', 'Webhook Oven alarm is failing: deliveries have failed')
       await client.waitFor("document.querySelector('.status-banner.bad') !== null")
-      await client.press(
-        'Webhook Oven alarm is failing: deliveries were given up after their last attempt',
-      )
+      await client.press('Webhook Oven alarm is failing: deliveries have failed')
       await client.waitFor("location.pathname.startsWith('/dashboard/webhooks/wh_')")
       await client.waitForText('The receiver answered 503.')
 
@@ -68,9 +66,7 @@ export function problemStories(fixture: () => Dashboard) {
       )
       await operator.waitForText('Usage of 30 days')
       await operator.waitFor("document.querySelector('table .badge.bad').innerText === 'Failing'")
-      await operator.press(
-        'Webhook Oven alarm is failing: deliveries were given up after their last attempt',
-      )
+      await operator.press('Webhook Oven alarm is failing: deliveries have failed')
       await operator.waitFor("location.hash === '#webhooks'")
 
       receiver.answers.splice(0)

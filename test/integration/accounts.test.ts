@@ -9,7 +9,6 @@ import { exchangeSecrets, listAccounts } from '../../src/store/accounts/accounts
 import { openPlatformTools } from '../../src/wiring/platform.ts'
 import { tempFolder } from '../support/folder.ts'
 import { PROGRAM } from '../support/process.ts'
-import { withoutConfigLine } from '../support/stderr.ts'
 import { surroundings } from '../unit/cli/environment.ts'
 
 // Each run starts a process, and the machine may be busy.
@@ -65,7 +64,7 @@ token_url = "${sandbox.url}/api/v1/access_token"
         new Response(child.stderr).text(),
         child.exited,
       ])
-      return { code, out, err: withoutConfigLine(err) }
+      return { code, out, err: err }
     },
     /** Runs the program in this process, with `answer` as the platform. */
     async testedBy(

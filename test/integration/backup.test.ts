@@ -33,7 +33,6 @@ import { mountMemory, unavailableReason } from '../chaos/mounts.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
 import { PROGRAM, startProcess } from '../support/process.ts'
 import { insertPulled } from '../support/pulled.ts'
-import { withoutConfigLine } from '../support/stderr.ts'
 
 const DAY_MS = 86_400_000
 // Each run starts a process, and the machine may be busy.
@@ -58,7 +57,7 @@ function forumd(dir: string, args: string[], stdin = '') {
     stdin: Buffer.from(stdin),
     env: { PATH: process.env['PATH'] ?? '' },
   })
-  return { code: exitCode, out: stdout.toString(), err: withoutConfigLine(stderr.toString()) }
+  return { code: exitCode, out: stdout.toString(), err: stderr.toString() }
 }
 
 const opened = (dir: string) =>

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { PROGRAM } from '../support/process.ts'
-import { withoutConfigLine } from '../support/stderr.ts'
 
 // Each run starts a process, and the machine may be busy.
 setDefaultTimeout(60_000)
@@ -34,7 +33,7 @@ function forumd(dir: string, args: string[], stdin = ''): Ended {
     stdin: Buffer.from(stdin),
     env: { PATH: process.env['PATH'] ?? '' },
   })
-  return { code: exitCode, out: stdout.toString(), err: withoutConfigLine(stderr.toString()) }
+  return { code: exitCode, out: stdout.toString(), err: stderr.toString() }
 }
 
 const UNPRIVILEGED = ['setpriv', '--reuid=65534', '--clear-groups', ...PROGRAM]

@@ -11,7 +11,6 @@ import { insertKey } from '../../src/store/customers/keys.ts'
 import { openDb } from '../../src/store/db/connection.ts'
 import { LIMITS } from '../support/app-options.ts'
 import { PROGRAM } from '../support/process.ts'
-import { withoutConfigLine } from '../support/stderr.ts'
 import { json, startTestApi } from '../support/test-api.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 
@@ -224,7 +223,7 @@ function forumd(args: string[], stdin = '') {
     stdin: Buffer.from(stdin),
     env: { PATH: process.env['PATH'] ?? '' },
   })
-  return { code: exitCode, out: stdout.toString(), err: withoutConfigLine(stderr.toString()) }
+  return { code: exitCode, out: stdout.toString(), err: stderr.toString() }
 }
 
 test('an operator answers feedback on the command line, and GET has the answer', async () => {

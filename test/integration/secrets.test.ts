@@ -13,7 +13,6 @@ import { createCanaries } from '../support/canaries.ts'
 import { certificate } from '../support/certificate.ts'
 import { tempFolder } from '../support/folder.ts'
 import { PROGRAM, startProcess } from '../support/process.ts'
-import { withoutConfigLine } from '../support/stderr.ts'
 
 // Goal: a secret exists only where it was stored and where it is sent. Method: some fifty secrets
 // in a scenario logged at debug level, with faults; then all output, files and answers of the
@@ -458,7 +457,7 @@ json = true
 
   // Data of the process that the machine shows while it runs, and files that it leaves.
   const saved = await forumd(folder.path, ['backup', at('backup.sqlite')])
-  expect(withoutConfigLine(saved.err)).toBe('')
+  expect(saved.err).toBe('')
   responses.push(saved.out)
   const snapshots = () =>
     names(join(at('data'), 'snapshots')).filter((it) => it.endsWith('.sqlite'))

@@ -32,9 +32,18 @@ const FILES: [string, string][] = [
   ['DIR/snapshots/', 'copies of the database, as configured in [maintenance]'],
 ]
 const ENVIRONMENT: [string, string][] = [
+  ['NAME', 'a value of the configuration that is written as env:NAME'],
   ['CREDENTIALS_DIRECTORY', 'folder of file: names without a slash'],
+  ['FORUMD_KEY', 'the key of forumd mcp'],
+  [
+    'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL',
+    'access to the object store of [standby]',
+  ],
   ['NO_COLOR', 'with any value: no colours, also on a terminal'],
-  ['NOTIFY_SOCKET, WATCHDOG_USEC', 'set by systemd(1): socket and interval of status messages'],
+  [
+    'JOURNAL_STREAM, NOTIFY_SOCKET, WATCHDOG_PID, WATCHDOG_USEC',
+    'set by systemd(1): the log has priorities, and status messages are sent',
+  ],
 ]
 const SIGNALS: [string, string][] = [
   [

@@ -2,7 +2,6 @@ import type { Factories, ProcessContext } from '../../../src/cli/command.ts'
 import { answerHere } from '../../../src/daemon.ts'
 import { createLog } from '../../../src/runtime/log.ts'
 import { createRuntime } from '../../../src/runtime/runtime.ts'
-import { withoutConfigLine } from '../../support/stderr.ts'
 
 /** Output of a run of the program. */
 export type Output = { out: string; err: string }
@@ -25,7 +24,7 @@ export function surroundings({
   const environment: ProcessContext = {
     env,
     stdout: { write: (text) => void (output.out += text), isTerminal: false, color: false },
-    warn: (line) => void (output.err += withoutConfigLine(`${line}\n`)),
+    warn: (line) => void (output.err += `${line}\n`),
     screen: null,
     readStdin: () => Promise.resolve(''),
     stdinIsTerminal: false,
