@@ -18,17 +18,11 @@ kind = "hackernews"
 enabled = false
 `
 
-/** The changelog in Debian's format (deb-changelog(5)), with the entries of the newest release. */
+/** The changelog in Debian's format (deb-changelog(5)); the list of changes is CHANGELOG.md beside it. */
 export function changelog(version: string, text: string): string {
-  const [, date = '2026-01-01', entries = ''] =
-    /^## \d\S* \((\d{4}-\d\d-\d\d)\)\n([^]*?)(?=^## |$(?![^]))/m.exec(text) ?? []
-  const lines = entries
-    .trim()
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => (line.startsWith('- ') ? `  * ${line.slice(2)}` : `    ${line.trim()}`))
+  const [, date = '2026-01-01'] = /^## \d\S* \((\d{4}-\d\d-\d\d)\)$/m.exec(text) ?? []
   const signed = new Date(`${date}T12:00:00Z`).toUTCString().replace('GMT', '+0000')
-  return `forumd (${version}) stable; urgency=medium\n\n${lines.join('\n')}\n\n -- ${MAINTAINER}  ${signed}\n`
+  return `forumd (${version}) stable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- ${MAINTAINER}  ${signed}\n`
 }
 
 /** Control file and maintainer scripts of the package (deb-control(5), deb-postinst(5)). */

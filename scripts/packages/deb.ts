@@ -26,7 +26,7 @@ import { PACKAGE_OPTIONS, packaged, ROOT, runHere } from './package-options.ts'
 
 /** Pages and files that an operator uses; pictures and the benchmarks' data stay in the source. */
 const isDocument = (name: string): boolean =>
-  /^(README\.md|docs\/.+\.(md|yml|json)|examples\/(apache|caddy|haproxy|home-assistant|n8n|nginx)\/.+)$/.test(
+  /^(README\.md|CHANGELOG\.md|docs\/.+\.(md|yml|json)|examples\/(apache|caddy|haproxy|home-assistant|n8n|nginx)\/.+)$/.test(
     name,
   ) && !/benchmarks\.json$|\.test\.yml$/.test(name)
 
@@ -69,7 +69,9 @@ try {
   put('usr/share/doc/forumd/copyright', copyright(file('LICENSE')))
   put('usr/share/doc/forumd/changelog.gz', packed(changelog(version, file('CHANGELOG.md'))))
   put('usr/share/doc/forumd/config.example.toml', file('config.example.toml'))
-  const { stdout: listed } = await $`git ls-files README.md docs examples`.cwd(ROOT).quiet()
+  const { stdout: listed } = await $`git ls-files README.md CHANGELOG.md docs examples`
+    .cwd(ROOT)
+    .quiet()
   for (const name of listed.toString().trim().split('\n').filter(isDocument))
     put(`usr/share/doc/forumd/${name}`, readFileSync(join(ROOT, name)))
   if (values.notices !== undefined)
