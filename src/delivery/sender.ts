@@ -16,7 +16,7 @@ import {
   type Log,
   type Random,
 } from '../runtime/runtime.ts'
-import { afterCommit, type Db, transact } from '../store/db/connection.ts'
+import { afterCommit, type Db, isStorageError, transact } from '../store/db/connection.ts'
 import {
   abandon,
   claimDue,
@@ -30,12 +30,16 @@ import {
   type SendCapacity,
   shiftForJump,
   storeClaims,
+  type Written,
 } from '../store/delivery/outbox.ts'
 import { pauseFailing } from '../store/delivery/webhooks.ts'
 import type { Send } from './send.ts'
 
 // The rows are the only queue. Memory holds just the attempts in flight and the outcomes that are not stored yet. A
 // process that dies at any point repeats an attempt at worst.
+
+/** Of the daemon. */
+export const SETTLE_MS = 5
 
 const WRITE_RETRY_MS = 1000
 const PAUSE_CHECK_MS = 30_000
@@ -60,6 +64,11 @@ export type SenderDeps = {
   per_target_concurrency: number
   pause_after_ms: number
   nudge: () => void
+  /**
+   * Longest time that an outcome waits to share a commit while every due delivery is in flight, ms; default: as long as one
+   * iteration of the event loop.
+   */
+  settle_ms?: number
   on_attempt?: (event: AttemptEvent) => void
   /** Shared with the requests to the platform; default: a record of its own. */
   files?: FileShortage
@@ -74,10 +83,11 @@ export type Sender = {
    */
   turn(): Promise<number>
   /**
-   * Claims what is due, such as what a poll has just written, within its transaction: they have one commit, after which the
-   * attempts begin. What does not fit is left to the next turn.
+   * Stores ended attempts and claims what is due, such as what a poll has just written, within its transaction: they have one
+   * commit, after which the attempts begin. What does not fit is left to the next turn. Returns how many of those written are
+   * claimed.
    */
-  claimWithin(): void
+  claimWithin(written: Written): number
   /** Resolves when every attempt in flight has ended and its outcome is stored, as far as the disk allows. */
   idle(): Promise<void>
   /** True while an attempt of this delivery is in flight, or its outcome waits to be stored. */
@@ -98,9 +108,14 @@ type InFlight = {
 }
 
 export function createSender(deps: SenderDeps): Sender {
-  const { db, run_id, clock, log, retry_schedule } = deps
+  const { db, run_id, clock, log, retry_schedule, settle_ms = 0 } = deps
   const in_flight = new Map<string, InFlight>()
   let unstored: Outcome[] = []
+  /** When the first of them ended, by the monotonic clock. */
+  let unstored_since = 0
+  let is_settling = false
+  /** True while due deliveries wait for others to end. */
+  let is_behind = false
   /** Outcomes that the disk refused. */
   const unwritten: Outcome[] = []
   const pace = createTargetPace()
@@ -176,6 +191,10 @@ export function createSender(deps: SenderDeps): Sender {
     }
   }
 
+  function setOver(outcomes: readonly Outcome[], is_over: boolean): void {
+    for (const { id } of outcomes) Object.assign(in_flight.get(id) ?? {}, { is_over })
+  }
+
   /**
    * Stores the outcomes of ended attempts in one transaction with `next`, such as the claims of the deliveries that follow
    * them: the commits are what a busy sender waits for. If it fails each is stored by itself, so that none is lost because of
@@ -185,10 +204,7 @@ export function createSender(deps: SenderDeps): Sender {
     const outcomes = unstored
     unstored = []
     if (outcomes.length === 0) return next()
-    const setOver = (is_over: boolean) => {
-      for (const { id } of outcomes) Object.assign(in_flight.get(id) ?? {}, { is_over })
-    }
-    setOver(true)
+    setOver(outcomes, true)
     let has_begun = false
     let found: T
     try {
@@ -198,7 +214,7 @@ export function createSender(deps: SenderDeps): Sender {
         return next()
       })
     } catch (error) {
-      setOver(false)
+      setOver(outcomes, false)
       if (has_begun) commitEach(outcomes)
       else {
         onWriteRefused(error)
@@ -208,6 +224,24 @@ export function createSender(deps: SenderDeps): Sender {
     }
     for (const { id } of outcomes) onStored(id)
     return found
+  }
+
+  /** Stores ended attempts in a transaction of a poll, which their failure does not end: a turn stores them then. */
+  function settleWithin(): void {
+    const outcomes = unstored
+    if (outcomes.length === 0) return
+    setOver(outcomes, true)
+    try {
+      transact(db, () => write(outcomes, clock_now))
+    } catch (error) {
+      setOver(outcomes, false)
+      if (isStorageError(error)) throw error
+      return
+    }
+    afterCommit(db, () => {
+      unstored = []
+      for (const { id } of outcomes) onStored(id)
+    })
   }
 
   /** Stores the outcomes that no turn has stored, because the loop has ended. */
@@ -248,14 +282,35 @@ export function createSender(deps: SenderDeps): Sender {
       })
       return (at) => requeue(db, delivery, at + REQUEUE_MS)
     })
-    unstored.push({ id, ending })
-    if (unstored.length > 1) return
-    // Attempts that end in one iteration of the event loop are stored together, by the turn that follows at once: the sooner an
-    // outcome is durable, the fewer deliveries are repeated after a kill.
+    if (unstored.push({ id, ending }) === 1) unstored_since = clock.mono()
+    if (settle_ms === 0 ? unstored.length === 1 : is_behind && isHalf()) settleSoon()
+    else void settleInTime()
+  }
+
+  const isHalf = () => unstored.length * 2 >= in_flight.size
+
+  /** Attempts that end in one iteration of the event loop are stored together, by the turn that follows at once. */
+  function settleSoon(): void {
     setImmediate(() => {
       deps.nudge()
       setImmediate(settleRest)
     })
+  }
+
+  /**
+   * Stores outcomes that no poll has stored within `settle_ms`: a commit costs more than all else of an outcome, but until then
+   * a kill repeats the delivery.
+   */
+  async function settleInTime(): Promise<void> {
+    if (is_settling) return
+    is_settling = true
+    while (unstored.length > 0) {
+      const wait_ms = unstored_since + settle_ms - clock.mono()
+      if (wait_ms <= 0) break
+      await clock.sleep(wait_ms)
+    }
+    is_settling = false
+    if (unstored.length > 0) settleSoon()
   }
 
   /** One attempt, from the stored bytes to what is to be recorded of it. */
@@ -354,9 +409,11 @@ export function createSender(deps: SenderDeps): Sender {
   }
 
   /** The deliveries that fit, claimed for this run. */
-  const claim = (at: number): ClaimedDelivery[] => {
+  const claim = (at: number, among?: readonly string[]): ClaimedDelivery[] => {
     const running = [...in_flight.values()].filter(({ is_over }) => !is_over)
-    return claimDue(db, { run_id, now: at, free: capacity(), served_last, running })
+    is_behind = false
+    const onLeft = () => void (is_behind = true)
+    return claimDue(db, { run_id, now: at, free: capacity(), served_last, running, among, onLeft })
   }
 
   function start(claimed: readonly ClaimedDelivery[]): void {
@@ -369,13 +426,17 @@ export function createSender(deps: SenderDeps): Sender {
   }
 
   return {
-    claimWithin() {
+    claimWithin({ rows, webhook_ids }) {
       jump_owed_ms += jumped()
       // Waits that have yet to be shifted would end too early.
-      if (jump_owed_ms !== 0 || broken !== null || unwritten.length > 0) return
+      if (jump_owed_ms !== 0 || broken !== null || unwritten.length > 0) return 0
       mono = clock.mono()
-      const claimed = claim(clock.now())
+      clock_now = clock.now()
+      settleWithin()
+      // Without others that wait, those that were written are all that is due.
+      const claimed = claim(clock_now, is_behind ? undefined : webhook_ids)
       if (claimed.length > 0) afterCommit(db, () => start(claimed))
+      return claimed.filter(({ row }) => rows.has(row)).length
     },
     async turn() {
       // The disk is not full but failing: the loop has to see the error.

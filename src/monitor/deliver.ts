@@ -20,6 +20,7 @@ import {
   type NewDelivery,
 } from '../store/delivery/deliveries.ts'
 import { deliveryRow, insertMessages, reserveMessages } from '../store/delivery/messages.ts'
+import type { Written } from '../store/delivery/outbox.ts'
 import {
   createTargetLists,
   deletedTarget,
@@ -68,8 +69,10 @@ export type RouteDeps = {
   /** Items to archive; absent: none. */
   archive?: Archiving | undefined
   on_written?: (status: 'pending' | 'suppressed' | 'failed', kind: DeliveryTarget['kind']) => void
-  /** Called in each transaction that has written deliveries to be sent, at its end: it may claim them. */
-  claim?: () => void
+  /** Claims deliveries to be sent, within the transaction that has written them. Returns their number. */
+  claim?: (written: Written) => number
+  /** Called after each commit that has left deliveries to be claimed. */
+  on_pending: () => void
   /** Called after each commit with messages, which the projections have yet to read. */
   on_messages?: () => void
 }
@@ -136,7 +139,6 @@ export function deliver(
   queueHits(deps, apart, now)
   for (const { watcher, match } of decision.unjudged) awaitVerdict(deps, watcher, match, now)
   recordMatchAt(db, [...new Set(found.map(({ watcher }) => watcher.id))], now)
-  if (pending > 0) deps.claim?.()
   return { matched: found.length, pending }
 }
 
@@ -315,7 +317,17 @@ export function writeMessages(
   )
   const written = planned.filter(({ row }) => inserted.has(row.id))
   for (const { row, kind } of written) deps.on_written?.(row.status, kind)
-  return written.filter(({ row }) => row.status === 'pending').length
+  const pending = written.flatMap(({ row }) =>
+    row.status === 'pending' ? [{ row: row.row, webhook_id: row.webhook_id }] : [],
+  )
+  if (pending.length === 0) return 0
+  const claimed =
+    deps.claim?.({
+      rows: new Set(pending.map(({ row }) => row)),
+      webhook_ids: [...new Set(pending.map(({ webhook_id }) => webhook_id))],
+    }) ?? 0
+  if (claimed < pending.length) afterCommit(db, deps.on_pending)
+  return pending.length
 }
 
 /** Rows of messages, in their order; `is_named`: by the ledger. */

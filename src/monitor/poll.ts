@@ -77,8 +77,6 @@ export type MonitoringDeps = RecordDeps & {
   source_bytes_per_day?: () => number
   /** Wakes the loop that runs `checkDue`. */
   wake: () => void
-  /** Called after a commit that has left deliveries to be sent. */
-  on_pending: () => void
 }
 
 /** Requests for what a step has left, after it was recorded. */
@@ -192,7 +190,6 @@ export function createPollRunner(
       addTo(recorded, sum)
       for (const id of feed_ids) unwritten.delete(id)
       planner.learn(advance, recorded.new_items, clock.mono())
-      if (recorded.pending > 0) deps.on_pending()
       return recorded
     } catch (error) {
       // The checkpoint has not moved, so the next check finds the same rows. Only the record of this check is lost.

@@ -226,7 +226,6 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
   async function startRecheck(): Promise<void> {
     const { matched, pending } = await recheckCandidates(deps)
     if (matched > 0) log('debug', 'candidates.matched', { matched, pending })
-    if (pending > 0) deps.on_pending()
   }
 
   /** Time of the next check of stored items, which polls never wait for. */
@@ -251,7 +250,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
       const now = clock.now()
       if (recovered) transact(db, () => pollUnreached(db, now))
       recovered = false
-      if (closeBundles(deps, now) > 0) deps.on_pending()
+      closeBundles(deps, now)
       if (!rechecking && nextRecheckAt(db) <= now) {
         rechecking = true
         start(startRecheck(), () => {

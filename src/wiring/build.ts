@@ -15,7 +15,7 @@ import { createLinks } from '../core/forum/links.ts'
 import { createNaming } from '../core/forum/naming.ts'
 import { createByteBudget } from '../core/limits/byte-budget.ts'
 import { effectiveCadence, type Plan } from '../core/limits/plan.ts'
-import { createSender } from '../delivery/sender.ts'
+import { createSender, SETTLE_MS } from '../delivery/sender.ts'
 import { createTester } from '../delivery/test-delivery.ts'
 import { createReads } from '../gateway/reads.ts'
 import { createWatch } from '../gateway/watch.ts'
@@ -220,6 +220,7 @@ export function assemble({
     per_target_concurrency: config.delivery.per_target_concurrency,
     pause_after_ms: config.delivery.pause_after_h * 3_600_000,
     nudge: nudgeSender,
+    settle_ms: SETTLE_MS,
     on_attempt: (event) => countAttempt(metrics, event),
     files,
     fence,
@@ -305,7 +306,7 @@ export function assemble({
     on_erased: noteErased,
     on_pending: nudgeSender,
     // A daemon that ends begins no further attempt.
-    claim: () => (signal.aborted ? undefined : sender.claimWithin()),
+    claim: (written) => (signal.aborted ? 0 : sender.claimWithin(written)),
     on_messages: () => wake('projections'),
     on_waiting: () => wake('relevance'),
     on_written: (status, kind) => metrics.count('deliveries_written_total', { status, kind }),

@@ -373,7 +373,7 @@ test('what a transaction writes and claims is sent after its commit, and not aft
   const claims = () => it.db.query('SELECT rows FROM claims').values()
   const putAndClaim = (id: string) => {
     it.put(id)
-    it.sender.claimWithin()
+    it.sender.claimWithin({ rows: new Set(), webhook_ids: ['wh_1'] })
     expect(claims()).toHaveLength(1)
   }
   const lost = () =>
@@ -393,4 +393,43 @@ test('what a transaction writes and claims is sent after its commit, and not aft
 
   expect(it.receiver.received).toHaveLength(1)
   expect(it.row('dlv_1')).toEqual({ status: 'delivered', attempts: 1, last_error: null })
+})
+
+const rollBack = () => {
+  throw new Error('rolled back')
+}
+
+test('an outcome is stored with what is written next, or when its time has passed', async () => {
+  await using it = await startDelivering({ settle_ms: 5 })
+  const write = (id: string, end = () => {}) =>
+    transact(it.db, () => {
+      it.put(id)
+      it.sender.claimWithin({ rows: new Set(), webhook_ids: ['wh_1'] })
+      end()
+    })
+  const statuses = () => ['dlv_1', 'dlv_2'].map((id) => it.row(id).status)
+  write('dlv_1')
+  await it.clock.advance(0)
+  expect([it.receiver.received.length, it.row('dlv_1').status]).toEqual([1, 'pending'])
+  expect(() => write('dlv_lost', rollBack)).toThrow('rolled back')
+  expect(it.row('dlv_1').status).toBe('pending')
+
+  write('dlv_2')
+  await it.clock.advance(0)
+  expect(statuses()).toEqual(['delivered', 'pending'])
+  await it.clock.advance(5)
+
+  expect(statuses()).toEqual(['delivered', 'delivered'])
+  expect(it.receiver.received).toHaveLength(2)
+})
+
+test('outcomes are stored at once while due deliveries wait for them', async () => {
+  await using it = await startDelivering({ settle_ms: 5, per_target_concurrency: 2 })
+  for (let n = 0; n < 9; n++) it.put(`dlv_${n}`)
+  it.nudge()
+  await it.clock.advance(0)
+
+  expect(it.rows().filter(({ status }) => status === 'delivered')).toHaveLength(8)
+  await it.clock.advance(5)
+  expect(it.rows().filter(({ status }) => status === 'delivered')).toHaveLength(9)
 })

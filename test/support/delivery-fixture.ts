@@ -36,6 +36,7 @@ type Options = {
   clock_offset_ms?: number
   concurrency?: number
   per_target_concurrency?: number
+  settle_ms?: number
   retry_delays_s?: number[]
   fraction?: () => number
   /** Messages that a broker keeps waiting for an answer right now. */
@@ -130,6 +131,7 @@ export async function startDelivering(options: Options = {}) {
       per_target_concurrency: options.per_target_concurrency ?? 4,
       pause_after_ms: 168 * 3_600_000,
       nudge: () => loop.nudge(),
+      settle_ms: options.settle_ms ?? 0,
       on_attempt: (event) => void attempted.push(event),
     })
     const loop = startLoop({ clock, log }, 'sender', stopping.signal, sender.turn)

@@ -99,6 +99,7 @@ export function createInboxStore(path = ':memory:') {
             words,
             watch: { clock_offset_ms: () => 0 },
             plan_of: () => PLAN,
+            on_pending: () => {},
           },
           [
             {

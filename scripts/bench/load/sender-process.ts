@@ -17,7 +17,7 @@ import type { Item } from '../../../src/core/forum/items.ts'
 import { createNaming } from '../../../src/core/forum/naming.ts'
 import { PLAIN_STEP } from '../../../src/core/polling/step.ts'
 import { createSend } from '../../../src/delivery/send.ts'
-import { createSender } from '../../../src/delivery/sender.ts'
+import { createSender, SETTLE_MS } from '../../../src/delivery/sender.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
 import { createProjector } from '../../../src/monitor/projections.ts'
 import { record } from '../../../src/monitor/record.ts'
@@ -106,6 +106,7 @@ const sender = createSender({
   per_target_concurrency: CONCURRENCY / TARGETS,
   pause_after_ms: 168 * 3_600_000,
   nudge: () => nudge(),
+  settle_ms: SETTLE_MS,
 })
 const loop = startLoop(runtime, 'sender', stopping.signal, sender.turn)
 nudge = loop.nudge
@@ -142,6 +143,7 @@ const deps = {
   plan_of: () => ({ slots: 1, sitewide_slots: 1, cadence_s: 60, daily_deliveries: 1_000_000_000 }),
   archive: { keep: 'matches' as const, on_queued: () => archive_loop.nudge() },
   claim: sender.claimWithin,
+  on_pending: () => loop.nudge(),
   on_messages: () => projections.nudge(),
 }
 
@@ -177,7 +179,6 @@ function commit(numbers: readonly number[]): void {
   const times = { started_at: now, ended_at: now, seen_at: now }
   const step = { ...PLAIN_STEP, ...times, feed, items: posts, requests: 1, listing }
   record(deps, { steps: [{ ...step, state: feed.state, closes: true }], batch: null })
-  loop.nudge()
 }
 
 console.log('ready')

@@ -58,7 +58,6 @@ export type JudgingDeps = RouteDeps & {
   ask: AskModel
   /** Time after which content is erased, ms; Infinity: never. */
   retention_ms: number
-  on_pending: () => void
   wake: () => void
   on_call?: (outcome: 'judged' | ModelFault) => void
   on_result?: (outcome: JudgementOutcome) => void
@@ -94,7 +93,7 @@ const readyOf = ({ item_id, created_at, body }: WaitingMatch, judgement: object 
 const isSameQuestion = (now: WaitingMatch, { match }: Call): boolean =>
   !now.is_orphan && now.body === match.body && now.watcher.relevance === match.watcher.relevance
 
-/** Ends of the wait of a match, each in the transaction of its caller. They return the number of deliveries to be sent. */
+/** Ends of the wait of a match, each in the transaction of its caller. */
 function createEnds(deps: JudgingDeps) {
   const { db } = deps
   type Result = {
@@ -112,40 +111,38 @@ function createEnds(deps: JudgingDeps) {
     return true
   }
 
-  const send = (match: WaitingMatch, judgement: object | null, now: number): number => {
+  const send = (match: WaitingMatch, judgement: object | null, now: number): void => {
     const group = groupOf(decodeFilterSpec(match.filter_spec))
-    return routeMatches(deps, match.watcher, [readyOf(match, judgement)], { group, now })
+    routeMatches(deps, match.watcher, [readyOf(match, judgement)], { group, now })
   }
 
   return {
     /** The monitor is gone, or the content has to go: the match is listed, and not sent. */
-    abandon(match: WaitingMatch, now: number): number {
-      if (!end(match, { outcome: 'abandoned', rules: null, judged: null }, now)) return 0
+    abandon(match: WaitingMatch, now: number): void {
+      if (!end(match, { outcome: 'abandoned', rules: null, judged: null }, now)) return
       const suppressed = { reason: 'unjudged' } as const
       withholdMatch(deps, match.watcher, readyOf(match, null), { suppressed, now })
-      return 0
     },
 
     /** The monitor has no rules any more. */
-    sendUnasked: (match: WaitingMatch, now: number): number =>
-      end(match, { outcome: 'abandoned', rules: null, judged: null }, now)
-        ? send(match, null, now)
-        : 0,
+    sendUnasked(match: WaitingMatch, now: number): void {
+      if (end(match, { outcome: 'abandoned', rules: null, judged: null }, now))
+        send(match, null, now)
+    },
 
     /** There is a verdict, or none and the monitor delivers without one. */
     settle(
       { match, rules }: Pick<Call, 'match' | 'rules'>,
       judged: RelevanceResult,
       now: number,
-    ): number {
+    ): void {
       const suppressed = judgeRelevance(judged, rules)
       const outcome =
         suppressed !== null ? 'irrelevant' : judged.kind === 'fault' ? 'unjudged' : 'relevant'
-      if (!end(match, { outcome, rules, judged }, now)) return 0
+      if (!end(match, { outcome, rules, judged }, now)) return
       const judgement = toJudgement(judged, rules)
-      if (suppressed === null) return send(match, judgement, now)
-      withholdMatch(deps, match.watcher, readyOf(match, judgement), { suppressed, now })
-      return 0
+      if (suppressed === null) send(match, judgement, now)
+      else withholdMatch(deps, match.watcher, readyOf(match, judgement), { suppressed, now })
     },
   }
 }
@@ -194,11 +191,9 @@ export function createJudging(deps: JudgingDeps): Judging {
     { match, rules }: Pick<Call, 'match' | 'rules'>,
     fault: ModelFault,
     { next_attempt_at, failed, now }: { next_attempt_at: number; failed: boolean; now: number },
-  ): number {
-    if (rules.when_down === 'deliver')
-      return ends.settle({ match, rules }, { kind: 'fault', fault }, now)
-    holdWaiting(db, keyOf(match), { next_attempt_at, fault, failed })
-    return 0
+  ): void {
+    if (rules.when_down === 'deliver') ends.settle({ match, rules }, { kind: 'fault', fault }, now)
+    else holdWaiting(db, keyOf(match), { next_attempt_at, fault, failed })
   }
 
   /** Why a match cannot be judged now, and when it is tried again; null: it can. */
@@ -216,20 +211,19 @@ export function createJudging(deps: JudgingDeps): Judging {
   }
 
   /** Does at once what needs no call. Returns what to call for, within the free slots. */
-  function takeUp(matches: readonly WaitingMatch[], now: number) {
+  function takeUp(matches: readonly WaitingMatch[], now: number): Call[] {
     // After a fault one call at a time shows if the model is back.
     const slots = model?.outage().is_up === false ? 1 : (settings?.concurrency ?? 0)
     const started: Call[] = []
-    let pending = 0
     const day = calls.report()
     for (const match of matches) {
       const rules = readRelevance(match.watcher.relevance)
       if (match.is_orphan || now - match.since_at >= deps.retention_ms) {
-        pending += ends.abandon(match, now)
+        ends.abandon(match, now)
         continue
       }
       if (rules === null) {
-        pending += ends.sendUnasked(match, now)
+        ends.sendUnasked(match, now)
         continue
       }
       const { customer_id } = match.watcher
@@ -240,7 +234,7 @@ export function createJudging(deps: JudgingDeps): Judging {
           : { fault: 'limit_calls' as const, next_attempt_at: nextDayAt(now) })
       if (fault !== null) {
         const { next_attempt_at } = fault
-        pending += fail({ match, rules }, fault.fault, { next_attempt_at, failed: false, now })
+        fail({ match, rules }, fault.fault, { next_attempt_at, failed: false, now })
         continue
       }
       if (running.size + started.length >= slots) continue
@@ -249,10 +243,10 @@ export function createJudging(deps: JudgingDeps): Judging {
       started.push(call)
       served_last = customer_id
     }
-    return { started, pending }
+    return started
   }
 
-  function takeUpNow(due: readonly WaitingMatch[], now: number) {
+  function takeUpNow(due: readonly WaitingMatch[], now: number): Call[] {
     try {
       return transact(db, () => takeUp(due, now))
     } catch (error) {
@@ -261,20 +255,20 @@ export function createJudging(deps: JudgingDeps): Judging {
     }
   }
 
-  /** Records the result of a call. Returns the number of deliveries to be sent. */
-  function record(call: Call, reading: Reading, now: number): number {
+  /** Records the result of a call. */
+  function record(call: Call, reading: Reading, now: number): void {
     if (!reading.sent) calls.count(call.match, call.day, -1)
-    if (reading.again) return 0
+    if (reading.again) return
     if (model?.follow(reading, now)) releaseWaiting(db, now)
     const match = findWaitingMatch(db, keyOf(call.match))
-    if (match === null || !isSameQuestion(match, call)) return 0
+    if (match === null || !isSameQuestion(match, call)) return
     const { judged, by_item: failed } = reading
     if (judged.kind === 'verdict') return ends.settle({ ...call, match }, judged, now)
     // If the service was not reached for this match, its turn comes with the next one.
     const pause_ms = failed
       ? retryDelay(match.failures + 1, random.fraction())
       : Math.max(1000, Math.min(LOOK_MS, Math.ceil(model?.pause()?.pause_ms ?? 0)))
-    return fail({ ...call, match }, judged.fault, { next_attempt_at: now + pause_ms, failed, now })
+    fail({ ...call, match }, judged.fault, { next_attempt_at: now + pause_ms, failed, now })
   }
 
   async function judge(call: Call): Promise<void> {
@@ -286,8 +280,7 @@ export function createJudging(deps: JudgingDeps): Judging {
     // The row still waits, and the call stays counted: it may be billed.
     if (judged.kind === 'fault' && signal.aborted) return
     deps.on_call?.(judged.kind === 'verdict' ? 'judged' : judged.fault)
-    const pending = transact(db, () => record(call, reading, clock.now()))
-    if (pending > 0) deps.on_pending()
+    transact(db, () => record(call, reading, clock.now()))
   }
 
   function start(call: Call): void {
@@ -336,9 +329,8 @@ export function createJudging(deps: JudgingDeps): Judging {
         return next_at <= now ? Infinity : next_at
       }
       const before = running.size
-      const { started, pending } = takeUpNow(due, now)
+      const started = takeUpNow(due, now)
       for (const call of started) start(call)
-      if (pending > 0) deps.on_pending()
       // Everything due waits for a slot, whose call wakes the loop, or there may be more.
       const is_full = started.length === 0 && before > 0
       return is_full ? now + LOOK_MS : now

@@ -111,24 +111,50 @@ function firstOf(
     .slice(0, room)
 }
 
+/** Targets among these, without a look at what waits for them. */
+const targetsAmong = (db: Db, ids: readonly string[]): TargetLimits[] =>
+  db
+    .query<TargetLimits, [{ ids: string }]>(
+      `SELECT w.id, w.max_per_second, w.ordered FROM json_each($ids) CROSS JOIN webhooks w ON w.id = value`,
+    )
+    .all({ ids: JSON.stringify(ids) })
+
+/** Deliveries to be sent that a transaction has written, and their targets. */
+export type Written = { rows: ReadonlySet<number>; webhook_ids: readonly string[] }
+
+type Choice = {
+  now: number
+  free: SendCapacity
+  served_last: string
+  /** The only targets to serve; absent: all. */
+  among?: readonly string[] | undefined
+  /** Called when due deliveries do not fit. */
+  onLeft?: () => void
+}
+
 /**
  * Due rows, at most one per slot: one of each target with capacity in turn, beginning after the one that was served
  * last.
  */
-function dueDeliveries(
-  db: Db,
-  { now, free, served_last }: { now: number; free: SendCapacity; served_last: string },
-): number[] {
+function dueDeliveries(db: Db, { now, free, served_last, among, onLeft }: Choice): number[] {
   const queues: number[][] = []
-  if (free.slots <= 0) return []
-  for (const { id, max_per_second, ordered } of dueTargets(db, now, served_last)) {
+  if (free.slots <= 0) {
+    onLeft?.()
+    return []
+  }
+  const targets = among === undefined ? dueTargets(db, now, served_last) : targetsAmong(db, among)
+  for (const { id, max_per_second, ordered } of targets) {
     const capacity = Math.min(free.of(id, max_per_second), free.slots)
-    if (capacity <= 0) continue
     const taken = inFlightTo(free, id)
+    if (capacity <= 0) {
+      onLeft?.()
+      continue
+    }
     const rows = ordered
       ? dueOldest(db, id, now, taken).slice(0, capacity)
       : firstOf(db, { id, now, room: capacity }, taken)
     if (rows.length > 0) queues.push(rows.map(({ row }) => row))
+    if (rows.length === capacity || ordered) onLeft?.()
     // Each target gets one slot before any gets two; the others are served next time.
     if (queues.length === free.slots) break
   }
@@ -206,22 +232,11 @@ export type ClaimedDelivery = Addressee & {
  */
 export function claimDue(
   db: Db,
-  {
-    run_id,
-    now,
-    free,
-    served_last,
-    running = [],
-  }: {
-    run_id: string
-    now: number
-    free: SendCapacity
-    served_last: string
-    running?: readonly Claim[]
-  },
+  { run_id, running = [], ...choice }: Choice & { run_id: string; running?: readonly Claim[] },
 ): ClaimedDelivery[] {
+  const { now } = choice
   // Reading costs no transaction; of the rows found those are claimed that still wait.
-  const chosen = dueDeliveries(db, { now, free, served_last })
+  const chosen = dueDeliveries(db, choice)
   if (chosen.length === 0) return []
   return transact(db, () => {
     const claimed = readDue(db, chosen, now)
