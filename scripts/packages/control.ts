@@ -2,6 +2,11 @@ import { GLIBC_LEAST } from '../release/targets.ts'
 
 const MAINTAINER = 'forumd maintainers <forumd@packages.invalid>'
 
+/** The bundle is appended to the executable, which stripping would remove; the runtime has a decoder of pictures. */
+export const OVERRIDES = ['unstripped-binary-or-object', 'embedded-library']
+  .map((tag) => `forumd: ${tag} *\n`)
+  .join('')
+
 /** The configuration of a new installation: valid as it is, and short, so that no release changes it. */
 export const CONFFILE = `# Every key with its default: /usr/share/doc/forumd/config.example.toml
 # After a change: forumd check-config && systemctl restart forumd

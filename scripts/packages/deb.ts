@@ -21,7 +21,16 @@ import { parseArgs } from 'node:util'
 import { $ } from 'bun'
 
 import { version } from '../../package.json'
-import { changelog, CONFFILE, CONFFILES, control, copyright, SCRIPTS, SYSUSERS } from './control.ts'
+import {
+  changelog,
+  CONFFILE,
+  CONFFILES,
+  control,
+  copyright,
+  OVERRIDES,
+  SCRIPTS,
+  SYSUSERS,
+} from './control.ts'
 import { PACKAGE_OPTIONS, packaged, ROOT, runHere } from './package-options.ts'
 
 /** Pages and files that an operator uses; pictures and the benchmarks' data stay in the source. */
@@ -74,6 +83,7 @@ try {
     .quiet()
   for (const name of listed.toString().trim().split('\n').filter(isDocument))
     put(`usr/share/doc/forumd/${name}`, readFileSync(join(ROOT, name)))
+  put('usr/share/lintian/overrides/forumd', OVERRIDES)
   if (values.notices !== undefined)
     put('usr/share/doc/forumd/THIRD-PARTY-NOTICES.gz', packed(readFileSync(values.notices, 'utf8')))
   put('etc/forumd/forumd.toml', CONFFILE, 0o640)

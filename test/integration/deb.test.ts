@@ -114,6 +114,7 @@ test.skipIf(!can)(
       './usr/lib/sysusers.d/forumd.conf',
       './usr/share/bash-completion/completions/forumd',
       './usr/share/fish/vendor_completions.d/forumd.fish',
+      './usr/share/lintian/overrides/forumd',
       './usr/share/man/man1/forumd.1.gz',
       './usr/share/zsh/vendor-completions/_forumd',
     ])

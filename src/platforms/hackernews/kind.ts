@@ -4,7 +4,7 @@ import { createHackerNews } from './adapter.ts'
 export const hackernews = defineKind({
   kind: 'hackernews',
   title: 'Hacker News',
-  pace: 60,
+  pace: 180,
   words: ['hn'],
   keys: PACED,
   address: null,
