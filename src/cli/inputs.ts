@@ -5,7 +5,7 @@ import { CUSTOMER_NAME_RULE, isCustomerName } from '../core/base/text.ts'
 import { parseInstant } from '../core/base/time.ts'
 import { formatUsd, parseUsd, toUsd, USD_RULE } from '../core/limits/price.ts'
 import { DEFAULT_SCOPES, type Scope, SCOPES } from '../store/customers/keys.ts'
-import { type CommandContext, type Option, UsageError } from './command.ts'
+import { type CommandContext, UsageError } from './command.ts'
 
 /**
  * Validates a customer's name: 1 to 64 printable characters, no blanks around.
@@ -62,34 +62,6 @@ export function parseToken(text: string): string {
     'standard input holds no key: allowed are 16 to 256 visible ASCII characters on one line',
   )
 }
-
-/**
- * Validates one of a few words; null when absent.
- * @throws {UsageError} Another word; the message names the option and the allowed words.
- */
-export function parseChoice<const V extends string>(
-  option: string,
-  text: string | undefined,
-  allowed: readonly V[],
-): V | null {
-  if (text === undefined) return null
-  const found = allowed.find((it) => it === text)
-  if (found !== undefined) return found
-  throw new UsageError(`--${option} is "${text}": allowed are ${allowed.join(', ')}`)
-}
-
-const ROWS = 50
-const ROWS_MAX = 1000
-
-export const LIMIT_OPTION = {
-  type: 'string',
-  value: 'N',
-  help: `maximum number of rows (default: ${ROWS})`,
-} as const satisfies Option
-
-/** @throws {UsageError} It is out of range. */
-export const parseLimit = (text: string | undefined): number =>
-  text === undefined ? ROWS : parseWhole('limit', text, 1, ROWS_MAX)
 
 /** @throws {UsageError} It is out of range; the message names the option. */
 export function parseWhole(option: string, text: string, least: number, most: number): number {

@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import type * as z from 'zod'
+
 import type { Action } from '../api/operator/action.ts'
 import {
   type Command,
@@ -13,7 +15,7 @@ import {
   UsageError,
 } from './command.ts'
 import { openConfig } from './configuration.ts'
-import { card, table } from './output.ts'
+import { card, escapeControl, table } from './output.ts'
 
 /** The actions of operators as commands, by name. Loaded where no other command is meant: they load the store. */
 export async function operatorCommands(): Promise<Map<string, () => Promise<Command>>> {
@@ -22,25 +24,36 @@ export async function operatorCommands(): Promise<Map<string, () => Promise<Comm
 }
 
 function commandOf(action: Action): Command {
-  const { command: name, summary, operands, fields, examples, notes, print } = action
-  const options = Object.entries(fields?.() ?? {}).flatMap(([field, schema]) => {
-    if (operands.includes(field)) return []
-    const help = 'description' in schema ? String(schema.description) : field
-    return [[field, { type: 'string', value: field.toUpperCase(), help } satisfies Option] as const]
-  })
+  const { command: name, summary, operands, examples, notes, print } = action
+  const fields = Object.entries(action.fields?.() ?? {})
+  const is_optional = new Set(
+    fields.flatMap(([field, schema]) => (schema.safeParse(undefined).success ? [field] : [])),
+  )
+  const options = fields.flatMap(([field, schema]) =>
+    operands.includes(field) ? [] : [[field, optionOf(field, schema)] as const],
+  )
+  const in_path = fieldsOfPath(action.route)
   return {
     name,
     summary,
-    operands: operands.map((it) => it.toUpperCase()),
-    options: { ...Object.fromEntries(options), json: JSON_OPTION },
+    operands: operands.map((it) =>
+      is_optional.has(it) ? `[${it.toUpperCase()}]` : it.toUpperCase(),
+    ),
+    options: {
+      ...Object.fromEntries(options.map(([field, option]) => [typed(field), option])),
+      json: JSON_OPTION,
+    },
     examples,
     ...(notes !== undefined && { notes }),
     async run({ values, operands: given, ...context }) {
-      const named = operands.map((field, at) => [field, given[at] ?? ''] as const)
-      const chosen = Object.entries(values).filter(([field]) =>
-        options.some(([option]) => option === field),
-      )
-      const input = Object.fromEntries([...named, ...chosen])
+      const input: Record<string, unknown> = {}
+      for (const [at, field] of operands.entries()) {
+        const text = given[at]
+        const is_piped = text === '-' && !in_path.includes(field)
+        input[field] = is_piped ? await context.readStdin() : text
+      }
+      const chosen = new Map<string, unknown>(Object.entries(values))
+      for (const [field] of options) input[field] = chosen.get(typed(field))
       const answer = await requestAction(context, action, input)
       context.stdout.write(
         'json' in values && values.json === true
@@ -52,8 +65,20 @@ function commandOf(action: Action): Command {
   }
 }
 
+const typed = (field: string) => field.replaceAll('_', '-')
+
+function optionOf(field: string, schema: z.ZodType): Option {
+  const help = schema.description ?? field
+  return schema.safeParse(true).success
+    ? { type: 'boolean', help }
+    : { type: 'string', value: field.toUpperCase(), help }
+}
+
+const fieldsOfPath = (route: string): string[] =>
+  [...route.matchAll(/:(\w+)/g)].map(([, field = '']) => field)
+
 function shown(text: ReturnType<Action['print']>): string {
-  if (typeof text === 'string') return `${text}\n`
+  if (typeof text === 'string') return `${escapeControl(text)}\n`
   return isTable(text) ? table(text.rows, text.none) : card(text)
 }
 
@@ -68,14 +93,15 @@ async function requestAction(
   input: Readonly<Record<string, unknown>>,
 ): Promise<object> {
   const [method = '', pattern = ''] = route.split(' ')
-  const in_path = new Set<string>()
-  const path = pattern.replace(/:(\w+)/g, (_, field: string) => {
-    in_path.add(field)
-    return encodeURIComponent(String(input[field]))
-  })
-  const body = Object.fromEntries(
-    Object.entries(input).filter(([field, value]) => !in_path.has(field) && value !== undefined),
+  const in_path = fieldsOfPath(route)
+  const sent = Object.entries(input).filter(
+    ([field, value]) => !in_path.includes(field) && value !== undefined,
   )
+  const query = new URLSearchParams()
+  if (method === 'GET') for (const [field, value] of sent) query.set(field, String(value))
+  const path = pattern
+    .replace(/:(\w+)/g, (_, field: string) => encodeURIComponent(String(input[field])))
+    .concat(query.size > 0 ? `?${query.toString()}` : '')
   const idempotency_key = crypto.randomUUID()
   const init = (key: string | null) => ({
     method,
@@ -84,7 +110,7 @@ async function requestAction(
       'content-type': 'application/json',
       'idempotency-key': idempotency_key,
     },
-    ...(method === 'POST' && { body: JSON.stringify(body) }),
+    ...(method === 'POST' && { body: JSON.stringify(Object.fromEntries(sent)) }),
   })
   const { config, storage } = openConfig(context)
   const runtime = await context.factories.createRuntime(config.log, context.stdout)

@@ -37,9 +37,6 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['source export', async () => (await import('./account/source.ts')).sourceExport],
   ['source remove', async () => (await import('./account/source.ts')).sourceRemove],
   ['source test', async () => (await import('./account/source.ts')).sourceTest],
-  ['deliveries list', async () => (await import('./admin/deliveries.ts')).deliveriesList],
-  ['deliveries redrive', async () => (await import('./admin/deliveries.ts')).deliveriesRedrive],
-  ['feedback answer', async () => (await import('./admin/feedback.ts')).feedbackAnswer],
   ['approve', async () => (await import('./admin/drafts.ts')).approve],
   ['archive export', async () => (await import('./admin/archive.ts')).archiveExport],
   ['purge', async () => (await import('./admin/purge.ts')).purgeContent],
@@ -57,14 +54,21 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
 
 type Commands = typeof COMMANDS
 
-/** The commands of the table, and the operators' actions before those about keys. */
+/** The commands of the table, and the operators' actions beside those of their group. */
 export async function allCommands(): Promise<Commands> {
-  const of_table = [...COMMANDS]
-  const at = of_table.findIndex(([name]) => name.startsWith('key '))
   const { operatorCommands } = await import('./operator.ts')
-  const of_api = await operatorCommands()
-  return new Map([...of_table.slice(0, at), ...of_api, ...of_table.slice(at)])
+  const all = [...COMMANDS, ...(await operatorCommands())]
+  const groups = [...GROUPS, ...all.map(([name]) => groupOf(name))]
+  return new Map(
+    all.toSorted(([a], [b]) => groups.indexOf(groupOf(a)) - groups.indexOf(groupOf(b))),
+  )
 }
+
+const groupOf = (name: string) => name.split(' ')[0] ?? ''
+const GROUPS = [...new Set([...COMMANDS.keys()].map(groupOf))].flatMap((group) => {
+  if (group === 'key') return ['customer', 'credit', group]
+  return group === 'approve' ? ['deliveries', 'feedback', group] : [group]
+})
 
 /** All of them, in the order of the overview. */
 export const loadAll = async (): Promise<Command[]> =>
@@ -83,10 +87,7 @@ export async function run(argv: readonly string[], context: ProcessContext): Pro
     code = await it.run({ ...context, configuration, values, operands, listCommands: loadAll })
   }
   // The actions of operators load the store: `version` should not wait for it.
-  const known =
-    [...COMMANDS.keys()].some((name) => name.split(' ')[0] === argv[0]) && argv[0] !== 'help'
-      ? COMMANDS
-      : await allCommands()
+  const known = nameOf(argv, COMMANDS) === undefined ? await allCommands() : COMMANDS
   try {
     const words = wordsOf(argv, known)
     const program = programOf(await commandsFor(words, known), {

@@ -333,6 +333,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       pool,
       requests: parts.requests,
       allow_anonymous: home?.accounts.allow_anonymous ?? false,
+      nudgeSender: parts.nudgeSender,
       storage: parts.storage,
       reads: reads_health.state,
       model: parts.model,

@@ -648,14 +648,14 @@ test('the operator lists dead deliveries and redelivers them', () => {
   const list = (status: string) =>
     JSON.parse(
       forumd(it.path, ['deliveries', 'list', '--status', status, '--json']).out,
-    ).deliveries.map(({ id }: { id: string }) => id)
+    ).deliveries.map(({ delivery_id }: { delivery_id: string }) => delivery_id)
   expect(list('dead')).toEqual(['dlv_2', 'dlv_1'])
   const redrive = (...args: string[]) => forumd(it.path, ['deliveries', 'redrive', ...args])
   expect(redrive('--since', '2020-01-01', '--dry-run').out).toBe(
     '2 would be sent again, 0 skipped\n',
   )
   expect(redrive('dlv_1').out).toBe('1 queued to be sent again, 0 skipped\n')
-  expect(list('pending')).toEqual(['dlv_1'])
+  expect(list('waiting')).toEqual(['dlv_1'])
   // A skipped delivery has a reason.
   expect(redrive('dlv_1').out).toMatch(
     /^0 queued to be sent again, 1 skipped: already pending, .*target/,
@@ -666,8 +666,8 @@ test('the operator lists dead deliveries and redelivers them', () => {
     err: 'forumd: there is no delivery "dlv_none"\n',
   })
   expect(redrive().code).toBe(2)
-  expect(redrive('--since', 'yesterday').err).toContain('allowed is ISO 8601')
+  expect(redrive('--since', 'yesterday').err).toContain('since must be an ISO 8601 timestamp')
   expect(redrive('--since', '2020-01-01', '--status', 'lost').err).toContain(
-    'allowed are delivered, failed, dead',
+    'status must be one of delivered, failed, dead',
   )
 })

@@ -253,9 +253,9 @@ test('an operator answers feedback on the command line, and GET has the answer',
 })
 
 test.each([
-  [['answer', 'fb_1', 'x', '--status', 'old'], 2, '--status is "old": allowed are new, triaged'],
+  [['answer', 'fb_1', 'x', '--status', 'old'], 2, 'status must be one of new, triaged'],
   [['answer', 'fb_1'], 2, 'TEXT'],
-  [['answer', 'fb_1', ' '], 2, 'TEXT must have 1 to 8000 characters'],
+  [['answer', 'fb_1', ' '], 2, 'text must have 1 to 8000 characters'],
   [['answer', 'fb_9', 'x'], 1, 'there is no feedback "fb_9"'],
   [['list'], 2, 'forumd feedback answer ID TEXT'],
 ])('forumd feedback %j reports its problem', (args, code, sentence) => {

@@ -22,14 +22,16 @@ async function forumd(...args: string[]) {
   return { code, ...said }
 }
 
-/** An empty text is wrong for every field; a customer of this name does not exist. */
-const wrongInputs = ACTIONS.flatMap(({ command, operands }) =>
+const inPath = (route: string, field: string) => route.includes(`:${field}`)
+
+/** An empty text is wrong for every field; there is nothing of this name. */
+const wrongInputs = ACTIONS.flatMap(({ command, operands, route }) =>
   operands.map((wrong) => ({
     command,
     wrong,
     input: Object.fromEntries(
       operands.map((it) => {
-        if (it === wrong) return [it, it === 'customer' ? 'nobody' : ' ']
+        if (it === wrong) return [it, inPath(route, it) ? 'nobody' : ' ']
         return [it, it === 'usd' ? '5' : it === 'plan' ? 'entry' : 'ann']
       }),
     ),
@@ -46,14 +48,14 @@ test('a command and the API answer wrong input with the same message', async () 
   for (const { command, wrong, input } of wrongInputs) {
     const { route, operands } = ACTIONS.find((it) => it.command === command)!
     const [method = '', pattern = ''] = route.split(' ')
-    const { customer = '', ...fields } = input
-    const path = pattern.replace(':customer', customer)
+    const path = pattern.replace(/:(\w+)/, (_, field: string) => input[field] ?? '')
+    const fields = Object.entries(input).filter(([field]) => !inPath(route, field))
     const { body: answer } = await daemon.call(
       `/operator${path}`,
       {
         method,
         headers: { 'idempotency-key': `${command} ${wrong}` },
-        ...(method === 'POST' && { body: JSON.stringify(fields) }),
+        ...(method === 'POST' && { body: JSON.stringify(Object.fromEntries(fields)) }),
       },
       key,
     )

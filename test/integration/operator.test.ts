@@ -45,6 +45,8 @@ const ROUTES: [string, string][] = [
   ['GET', '/operator/audit'],
   ['GET', '/operator/monitors'],
   ['GET', '/operator/deliveries'],
+  ['POST', '/operator/deliveries/redrive'],
+  ['POST', '/operator/feedback/fb_1/answer'],
   ['POST', '/operator/accounts'],
   ['POST', '/operator/accounts/acc_none/login'],
   ['POST', '/operator/accounts/acc_none/remove'],

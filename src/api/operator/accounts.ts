@@ -14,7 +14,7 @@ import { listProxies, openProxy, type ProxyRow } from '../../store/accounts/prox
 import { type Db, transact } from '../../store/db/connection.ts'
 import type { RecordAction } from './actions.ts'
 
-type PoolControl = {
+export type PoolControl = {
   adopt(): void
   /** Runs a session check at the platform, and returns its result. */
   probe(id: string): Promise<string | null>

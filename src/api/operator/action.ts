@@ -1,14 +1,23 @@
 import type * as z from 'zod'
 
+import type { Ring } from '../../core/base/secrets.ts'
 import type { Naming } from '../../core/forum/naming.ts'
-import type { Clock, Random } from '../../runtime/runtime.ts'
+import type { Clock, Log, Random } from '../../runtime/runtime.ts'
 import type { OperatorAction } from '../../store/customers/operator-actions.ts'
 import type { Db } from '../../store/db/connection.ts'
+import type { PoolControl, RequestCounts } from './accounts.ts'
 
 export type ActionDeps = {
   db: Db
+  ring: Ring
   clock: Clock
+  log: Log
   random: Random
+  pool: PoolControl
+  requests: RequestCounts
+  allow_anonymous: boolean
+  /** Sends what is due now. */
+  nudgeSender(): void
   plans: () => { names: string[]; default_plan: string }
   starting_credit_micros: number
   words: Naming
@@ -16,7 +25,7 @@ export type ActionDeps = {
 
 /** One call of an action. */
 type Call<T> = ActionDeps & {
-  /** Values of the path and of the body. */
+  /** Values of the path, and of the body or the query. */
   input: T
   /** Id of the operator's key. */
   key_id: string
@@ -39,13 +48,13 @@ export type Action<T = Record<string, unknown>> = {
   command: string
   summary: string
   route: `${'GET' | 'POST'} /${string}`
-  /** Fields that the command takes by their place; those of the path first. The others are options. */
+  /** Fields that the command takes by their place; those of the path first. The others are options, a yes or no without a value. */
   operands: readonly string[]
-  /** Fields of the body, with what each means. */
-  fields?(): z.ZodRawShape
+  /** Fields of the body, of GET those of the query, with what each means. */
+  fields?(): Record<string, z.ZodType>
   examples: readonly string[]
   notes?: string
-  run(call: Call<T>): object
+  run(call: Call<T>): object | Promise<object>
   /** An answer as a person reads it: a sentence, a card or a table with a sentence for none. */
   print(answer: object, input: T): string | Row | { rows: Row[]; none: string }
 }

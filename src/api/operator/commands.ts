@@ -2,15 +2,28 @@ import { Elysia } from 'elysia'
 
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../../core/limits/idempotency.ts'
 import type { Operators } from '../http/auth.ts'
-import { bodySchema } from '../http/fields.ts'
+import { bodySchema, querySchema } from '../http/fields.ts'
 import type { Action, ActionDeps } from './action.ts'
 import type { RecordAction } from './actions.ts'
 import { list, show } from './actions/customer-reads.ts'
 import { rename } from './actions/customer-rename.ts'
 import { addCredit, create, remove, setPlan } from './actions/customers.ts'
+import { deliveryList, redrive } from './actions/deliveries.ts'
+import { answer } from './actions/feedback.ts'
 
 /** The actions of operators, in the order of the overview of commands. Each is a route and a command. */
-export const ACTIONS: readonly Action[] = [create, list, show, setPlan, rename, remove, addCredit]
+export const ACTIONS: readonly Action[] = [
+  create,
+  list,
+  show,
+  setPlan,
+  rename,
+  remove,
+  addCredit,
+  deliveryList,
+  redrive,
+  answer,
+]
 
 export function operatorActions(
   deps: ActionDeps,
@@ -20,16 +33,16 @@ export function operatorActions(
   const app = new Elysia({ name: 'operator actions', prefix: '/operator', detail: { hide: true } })
   for (const { route, fields = () => ({}), run } of ACTIONS) {
     const [method = '', path = ''] = route.split(' ')
-    const handle = ({ params, body, request, set }: Arrival) =>
+    const handle = ({ params, query, body, request, set }: Arrival) =>
       run({
         ...deps,
-        input: { ...Object(body), ...params },
+        input: { ...query, ...Object(body), ...params },
         key_id: operatorOf(request).key.id,
         record: (what) => record(request, what),
         idempotency_key: readIdempotencyKey(request.headers.get(IDEMPOTENCY_HEADER)),
         replayed: () => void (set.headers['idempotent-replayed'] = 'true'),
       })
-    if (method === 'GET') app.get(path, handle)
+    if (method === 'GET') app.get(path, handle, { query: querySchema(fields) })
     else if (Object.keys(fields()).length === 0) app.post(path, handle)
     else app.post(path, handle, { body: bodySchema(fields) })
   }
@@ -48,6 +61,7 @@ const OWN_DIALOGS = ['customer set-plan', 'credit add']
 
 type Arrival = {
   params: object
+  query: object
   body: unknown
   request: Request
   set: { headers: Record<string, unknown> }

@@ -264,26 +264,6 @@ function sourceOf({ id_prefix, status, retrying, webhook_id, monitor_id }: Deliv
   return `deliveries d INDEXED BY ${monitor_id == null ? 'deliveries_customer' : 'deliveries_monitor'}`
 }
 
-/** A delivery as the operator sees it: with its customer, without its content. */
-export type DeliveryLine = Omit<DeliveryRow, 'body' | 'held_until'> & { customer: string }
-
-/** Deliveries of one customer or of all, newest first, without their bodies. */
-export function listAllDeliveries(
-  db: Db,
-  query: { customer_id: string | null; status: DeliveryStatus | null; limit: number },
-): DeliveryLine[] {
-  return db
-    .query<DeliveryLine, [typeof query]>(
-      `SELECT d.id, c.name AS customer, d.monitor_id, d.webhook_id, d.status, d.attempts, d.last_error,
-              d.created_at, d.delivered_at
-         FROM deliveries d JOIN customers c ON c.id = d.customer_id
-        WHERE ($customer_id IS NULL OR d.customer_id = $customer_id)
-          AND ($status IS NULL OR d.status = $status)
-        ORDER BY d.rowid DESC LIMIT $limit`,
-    )
-    .all(query)
-}
-
 /** True when the customer has or had this monitor: deliveries outlive their monitor. */
 export function ownedMonitor(db: Db, customer_id: string, monitor_id: string): boolean {
   return (
