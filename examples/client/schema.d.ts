@@ -21980,7 +21980,7 @@ export interface operations {
                * @description Start of the state or of the window.
                */
               since: string
-              /** @description Time up to which an audit has compared the items; null: none so far. */
+              /** @description Everything that was created before and has been visible since was read, as an audit or ids prove; null: no proof so far. It does not cover later edits and restorations. */
               audited_until: string | null
               /** @description Seconds between two audits; null: none is planned. */
               audit_interval_s: number | null

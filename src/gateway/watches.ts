@@ -18,6 +18,14 @@ import {
 import type { Clock } from '../runtime/runtime.ts'
 import { createWatch, type Watch } from './watch.ts'
 
+type StepCall = {
+  interval_s: number
+  signal: AbortSignal
+  places: readonly string[]
+  /** The earliest start of a monitor that waits for the first step, epoch ms; null: none does. */
+  since?: number | null
+}
+
 export type SourceWatch = {
   name: string
   /** Proof by its ids that nothing was missed. */
@@ -33,16 +41,10 @@ export type SourceWatch = {
   placeNames(): Promise<string[]>
   /** Why it proves nothing of one of these places; no places: of all of it. Null: it does. */
   partialFor(places: readonly string[]): PartialReason | null
-  /** Reads what came after `state`, within the share of requests of an interval. Null: from now on. */
-  step(
-    state: string | null,
-    call: { interval_s: number; signal: AbortSignal; places: readonly string[] },
-  ): Promise<Outcome<WatchStep>>
+  /** Reads what came after `state`, within the share of requests of an interval. Null: since the first start. */
+  step(state: string | null, call: StepCall): Promise<Outcome<WatchStep>>
   /** Goes on where a step ended, after its items were recorded; null: nothing is left, or no request for it. */
-  settle?(
-    state: string,
-    call: { interval_s: number; signal: AbortSignal; places: readonly string[] },
-  ): Promise<Outcome<WatchStep | null>>
+  settle?(state: string, call: StepCall): Promise<Outcome<WatchStep | null>>
   /** A step is made at least this often, in seconds; Infinity: as often as monitors ask. */
   interval_max_s: number
   /** Time in which an item may be listed again under an old id; 0: steps find it. */
@@ -158,6 +160,7 @@ export function createSourceWatch({
     saved = refill(saved, clock.mono(), REREAD_SHARE * perMinute())
     return Math.max(0, Math.floor(saved.tokens))
   }
+  const behindMs = () => Math.max(0, -beginningAhead(earliestOffset(clock_offset_ms())))
   const shareOf = (interval_s: number): number =>
     Math.max(REQUESTS_MIN, Math.floor((SHARE * perMinute() * interval_s) / 60))
   return {
@@ -187,12 +190,14 @@ export function createSourceWatch({
     },
     ahead_ms: () => reportedOffset(clock_offset_ms()),
     left_out: () => source.left_out?.() ?? null,
-    behind_ms: () => Math.max(0, -beginningAhead(earliestOffset(clock_offset_ms()))),
+    behind_ms: behindMs,
     // What a source states is never later than the present.
     ours: (at) => Math.min(at - lead(clock_offset_ms()), clock.now()),
-    async step(state, { interval_s, signal, places }) {
+    async step(state, { interval_s, signal, places, since = null }) {
       const step = await watch.advance(state, {
         requests: Math.max(watch.requests_min ?? 0, shareOf(interval_s)),
+        // The clock of a source is known from its first answer on.
+        ...(since !== null && { since: () => since - behindMs() }),
         interval_s,
         deadline_at: clock.now() + Math.max(STEP_MIN_MS, interval_s * 1000),
         signal,

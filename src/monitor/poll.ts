@@ -30,7 +30,7 @@ import { paceOf, postponeFeed, scheduleFeed, slowFeed } from '../store/monitorin
 import { dueIdGap, postponeIdGap } from '../store/monitoring/id-gaps.ts'
 import { findPolled } from '../store/monitoring/matches.ts'
 import { reloadExtras } from '../store/monitoring/poll-batches.ts'
-import { listWatchedPlaces } from '../store/monitoring/source-feeds.ts'
+import { firstStart, listWatchedPlaces } from '../store/monitoring/source-feeds.ts'
 import type { VerifyDeps } from './erasure/verify.ts'
 import { type PollSlot, prewarmFilters, recordJudged } from './judged.ts'
 import {
@@ -118,10 +118,11 @@ export function createPollRunner(
     behind_ms: watch?.behind_ms() ?? 0,
   })
 
-  const callOf = ({ id, interval_s }: Feed) => ({
+  const callOf = ({ id, interval_s, state }: Feed) => ({
     interval_s,
     signal,
     places: listWatchedPlaces(db, id),
+    since: state === null ? firstStart(db, id) : null,
   })
 
   const stepOf = (
@@ -131,7 +132,11 @@ export function createPollRunner(
     { started_at, is_rest }: { started_at: number; is_rest: boolean },
   ): Step =>
     stepByIds(
-      { ...read, verified_until: watch.ours(read.verified_until) },
+      {
+        ...read,
+        verified_until: watch.ours(read.verified_until),
+        ...(read.verified_from !== undefined && { verified_from: watch.ours(read.verified_from) }),
+      },
       {
         ...contextOf(feed, watch, started_at),
         proof: watch.proof,

@@ -157,12 +157,22 @@ export type WatchStep = {
    * named, epoch ms by our clock. `dropped_24h`: those that no later step reads. Absent: the source names none.
    */
   changes?: ChangesWaiting
+  /**
+   * Of the first step: everything that was created since then was read, or is read by later steps. Absent: nothing of
+   * the time before the step.
+   */
+  verified_from?: number
   requests: number
 }
 
 export type WatchCall = {
   /** At most this many requests. */
   requests: number
+  /**
+   * The earliest start of a monitor that waits for the first step, epoch ms by the source's clock as far as it is known.
+   * Absent: none waits.
+   */
+  since?: () => number
   /** Places that monitors name. Absent: none. */
   places?: readonly string[]
   deadline_at: number
@@ -198,8 +208,8 @@ export type Reread = {
 }
 
 /**
- * All items of a source in the order of their ids. A step starts where the state ends; null: at the
- * present end, which proves nothing of the past.
+ * All items of a source in the order of their ids. A step starts where the state ends; null: at the last item before
+ * `since`, or at the present end, which proves nothing of the past.
  */
 export type IdWatch = {
   proof: Exclude<ProofKind, 'time_listing'>

@@ -1,6 +1,6 @@
 // Goal: what is listed as a kind of source keeps to what the rest of the program relies on. Method: the source of each kind,
 // as its table opens it, at an address where nothing listens.
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 
 import { keysByTable, parseConfig } from '../../src/config/load.ts'
 import { KINDS } from '../../src/platforms/kinds.ts'
@@ -8,6 +8,7 @@ import { ANONYMOUS } from '../../src/platforms/port.ts'
 import { READ_CAPABILITIES } from '../../src/platforms/source.ts'
 import { realClock } from '../../src/runtime/runtime.ts'
 import { createSource } from '../../src/wiring/sources.ts'
+import { startSite, STREAMED } from '../support/hostile-site.ts'
 
 function open(kind: string) {
   const cookie = kind === 'reddit' ? 'session_cookie = "s"\n' : ''
@@ -49,4 +50,42 @@ test.each(KINDS.map((it) => [it.kind, it] as const))('%s', async (name, kind) =>
   const probed = await source.probe({ requests: 5, deadline_at: Date.now() + 1000, use: 'poll' })
   expect(probed.ok).toBe(false)
   expect(requests()).toBeGreaterThan(0)
+})
+
+describe('the first step of a source gives what was written since the start of a monitor', () => {
+  const MINUTE = 60_000
+
+  test.each(
+    STREAMED.flatMap((kind) => [0, 5 * MINUTE].map((behind_ms) => [kind, behind_ms] as const)),
+  )('%s, with a clock that is %d ms behind', async (kind, behind_ms) => {
+    await using it = startSite(kind)
+    const { site, clock, put } = it
+    const written = (id: number): void => void put({ id, at: clock.now() - behind_ms })
+    for (let id = 101; id <= 160; id++) {
+      written(id)
+      site.now += 20_000
+    }
+    site.headers = { date: new Date(clock.now() - behind_ms).toUTCString() }
+    // A clock is known from three answers on.
+    for (let n = 0; n < 3; n++) await it.posts()
+    const since = clock.now()
+    const mine = [161, 162, 165]
+    for (const id of mine) {
+      written(id)
+      site.now += 1000
+    }
+
+    const found = new Set<string>()
+    let state: string | null = null
+    for (const after_ms of [4000, 10_000, 10_000]) {
+      site.headers = { date: new Date(clock.now() + after_ms - behind_ms).toUTCString() }
+      const step = await it.step(state, after_ms, state === null ? since : null)
+      for (const id of step.ids) if (Number(id) > 155) found.add(id)
+      ;({ state } = step)
+    }
+
+    expect([...found].filter((id) => Number(id) > 160).toSorted()).toEqual(mine.map(String))
+    // Others would be read, and their time keeps them from the monitor.
+    expect(found.size).toBeLessThanOrEqual(mine.length + 1)
+  })
 })

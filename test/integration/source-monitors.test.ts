@@ -72,6 +72,7 @@ test('new items of a source are delivered once, with its name, over restarts', a
   await using daemon = await startWith(['hn'])
   const hn = daemon.site('hn')
   const old = hn.story('an old kettle')
+  await daemon.clock.advance(2 * S)
   const monitor = await daemon.watch({ source: 'hn', kind: 'both', include_any: ['kettle'] })
   expect(monitor.streams).toEqual([{ id: 'all:hn', kind: 'all', subforum: null, interval_s: 10 }])
 
@@ -400,10 +401,13 @@ test('a spec that its sources cannot serve is refused with the field', async () 
   expect(baseline).toEqual([400, 'baseline_item_id', expect.stringContaining('from now on')])
 })
 
+const atStart = () => Date.UTC(2026, 0, 1)
+
 /** A daemon with a forum as its source, and the requests to add monitors there. */
 async function startWithForum(url?: string, kind: 'discourse' | 'lemmy' = 'discourse') {
   await using stack = new AsyncDisposableStack()
-  const forum = stack.use(await startKind(kind, { port: 0, seed: 7, speed: 0, now: Date.now }))
+  const options = { port: 0, seed: 7, speed: 0, now: atStart }
+  const forum = stack.use(await startKind(kind, options))
   const daemon = stack.use(
     await startTestDaemon({
       change: (config) =>

@@ -239,11 +239,11 @@ export function startSite(kind: SiteKind, base_url?: string) {
       site.now += 61_000
       return watch?.step(state, { interval_s: 60, signal, places: [] })
     },
-    /** One step of the watch with what follows it, so long after the one before. */
-    async step(state: string | null, after_ms = 61_000) {
+    /** One step of the watch with what follows it, so long after the one before. `since`: the first start of a monitor. */
+    async step(state: string | null, after_ms = 61_000, since: number | null = null) {
       if (watch === null) throw new Error('the source has no watch')
       site.now += after_ms
-      const bounds = { interval_s: Math.floor(after_ms / 1000), signal, places: [] }
+      const bounds = { interval_s: Math.floor(after_ms / 1000), signal, places: [], since }
       const before = site.requests
       const first = await watch.step(state, bounds)
       const ids = new Set<string>()

@@ -17,7 +17,8 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   at: 'Time of the event.',
   'digest.at': 'Local time of day at which the digest is sent, HH:MM.',
   audit_interval_s: 'Seconds between two audits; null: none is planned.',
-  audited_until: 'Time up to which an audit has compared the items; null: none so far.',
+  audited_until:
+    'Everything that was created before and has been visible since was read, as an audit or ids prove; null: no proof so far. It does not cover later edits and restorations.',
   author: 'Name of the author.',
   baseline_item_id: 'Id of the item after which matching starts; absent: now.',
   body: 'Text of the comment or message.',

@@ -16,6 +16,8 @@ export type IdStep = {
   unanswered: readonly number[]
   answered: readonly number[]
   verified_until: number
+  /** Of the first step: nothing that was created since then is unread but what later steps read. */
+  verified_from?: number
   partial: string | null
   went_back?: true
   /** What came between two lists that do not overlap was not seen. Epoch ms, null: not known. */
@@ -93,7 +95,8 @@ export function stepByIds(
 ): Step {
   const { feed, ended_at, relisted_ms, proof, is_rest } = context
   const before = positionOf(feed)
-  const verified_until = Math.round(read.verified_until)
+  const verified_from = read.verified_from === undefined ? null : Math.round(read.verified_from)
+  const verified_until = Math.round(Math.max(read.verified_until, read.verified_from ?? 0))
   const is_lowered = before !== null && before.verified_until > ended_at
   const { state, proven, behind, partial, changes = null } = read
   const moved: Position = {
@@ -106,7 +109,7 @@ export function stepByIds(
     changes,
     verified_from:
       before === null
-        ? verified_until
+        ? (verified_from ?? verified_until)
         : Math.min(before.verified_from, is_lowered ? verified_until : Infinity),
     verified_until:
       before === null || is_lowered
@@ -114,7 +117,7 @@ export function stepByIds(
         : Math.max(before.verified_until, verified_until),
     heads: read.went_back === true ? [] : (before?.heads ?? []),
   }
-  const verified_before = before?.verified_until ?? null
+  const verified_before = before?.verified_until ?? verified_from
   const is_proven =
     verified_before !== null &&
     !is_lowered &&

@@ -91,8 +91,8 @@ type State = {
 type Untagged = [id: number, topic_id: number, since: number]
 
 const WINDOW = 50
-/** Posts of the first step that are so young are given: a monitor may have waited for it as long. */
-const FIRST_STEP_MS = 15 * 60_000
+/** So many pages of posts are read back for monitors that waited for the first step. */
+const BEGIN_PAGES = 4
 const TAIL_IDS = 200
 const TAIL_EVERY_MS = 10 * 60_000
 /** Ids below the old head that each step reads again: rows are committed out of order. */
@@ -160,6 +160,7 @@ export function createPostWatch(
     if (newest === null) return fail(walk.fault() ?? OUT_OF_REQUESTS)
     const { ids, as_of } = newest
     const { summit, read_until } = state
+    let verified_from: number | null = null
     const is_back = climbed(state, newest, now)
     if (is_back) walk.forget()
     const before = is_back ? 0 : state.top
@@ -173,8 +174,10 @@ export function createPostWatch(
       } else if (hi > top) state.holes.push({ from_id: top + 1, to_id: hi })
       state.top = Math.max(hi, top ?? 0)
       walk.accept(newest, { from_id: lo, to_id: hi }, top === null ? 'present' : 'newest')
-      // What is younger than a monitor that waited for this step is new to it: its time decides.
-      if (top === null) walk.include(newest, (created) => created >= now - FIRST_STEP_MS)
+      // Their times decide which are new to the monitors that waited for the first post.
+      if (top === null && text !== null) walk.include(newest)
+      else if (top === null && bounds.since !== undefined)
+        verified_from = await walk.begin(newest, bounds.since())
       // Where the higher id was none, what was written before it may be unread.
       if (is_back)
         walk.include(newest, (created) => isAfter(summit, created) || created >= read_until)
@@ -220,6 +223,7 @@ export function createPostWatch(
       answered: [],
       verified_until: Math.min(state.read_until, state.listed_until),
       partial: walk.anonymous() ? 'seen_as_anonymous' : null,
+      ...(verified_from !== null && { verified_from }),
       ...(is_back && { went_back: true as const }),
       requests: walk.requests(),
     })
@@ -465,6 +469,24 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
     include({ rows }: StreamPage, isWanted: (created_ms: number) => boolean = () => true): void {
       for (const row of rows)
         if (row.item !== null && isWanted(row.item.created_utc * 1000)) found.set(row.id, row)
+    },
+    /** Gives posts from the newest page down to one that was created before `since`; null: none was found. */
+    async begin(newest: StreamPage, since: number): Promise<number | null> {
+      let at: StreamPage | null = newest
+      for (let pages = 1; at !== null && !at.anonymous; pages++) {
+        const low = Math.min(...at.ids)
+        if (low === Infinity) return null
+        for (const row of at.rows)
+          if (row.item !== null && row.item.created_utc * 1000 >= since) found.set(row.id, row)
+        const is_reached = at.rows.some(
+          ({ item }) => item !== null && item.created_utc * 1000 < since,
+        )
+        if (is_reached || low <= 1) return since
+        at = pages < BEGIN_PAGES ? await page(low) : null
+        if (at !== null && at.ids.length > 0)
+          accept(at, { from_id: Math.min(...at.ids), to_id: low - 1 }, 'present')
+      }
+      return null
     },
     /** True for a topic whose first post is known, with this creation. */
     hasTopic: (topic_id: number, created_ms: number): boolean =>

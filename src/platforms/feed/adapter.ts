@@ -186,8 +186,12 @@ export function createFeeds(given: SourceOptions): Source {
     const positions = positionsOf(text)
     const began = clock.now()
     const interval_s = call.interval_s ?? CADENCE_S
+    const started: FeedPosition =
+      text === null && call.since !== undefined
+        ? { ...NEW_POSITION, state: { ...NEW_POSITION.state, since: call.since() } }
+        : NEW_POSITION
     const at = (name: string): FeedPosition =>
-      faulty.get(name)?.position ?? positions.get(name) ?? NEW_POSITION
+      faulty.get(name)?.position ?? positions.get(name) ?? started
     const due = feeds
       .filter(({ name }) => !at(name).is_gone && at(name).due_at <= began + EARLY_MS)
       .toSorted((a, b) => at(a.name).due_at - at(b.name).due_at)

@@ -5,6 +5,8 @@ import { hashOf, type Listed } from './identity.ts'
 type Row = [id: string, at_s: number | null, digest: string, link: string, title: string]
 
 export type FeedState = {
+  /** Before the first poll, the earliest start of a monitor that waits for it, epoch ms; null: none does. */
+  since: number | null
   /** The list of the last good poll, in its order. Null: not polled yet. */
   window: Row[] | null
   /** Keys that were listed before, the newest last, with their times. */
@@ -35,6 +37,7 @@ export type FeedState = {
 }
 
 export const NEW_FEED: FeedState = {
+  since: null,
   window: null,
   known: [],
   number: null,
@@ -215,10 +218,15 @@ export function judge(state: FeedState, { listed, as_of, is_cut }: Look): Judged
   const own_third = thirdOf(times)
   if (window === null) {
     const partial = orderOf(next, times, is_reversed)
+    const { since } = state
+    // What has no date of its own, or that of its last reply, may have been there before the first poll.
+    const fresh =
+      since === null || next.has_bumps
+        ? []
+        : in_order.filter(({ at }) => at !== null && at >= since && at <= as_of)
     return {
-      state: { ...next, partial, verified_until: as_of, third_ms: own_third },
-      // What was there before the first poll is not new.
-      fresh: [],
+      state: { ...next, since: null, partial, verified_until: as_of, third_ms: own_third },
+      fresh: fresh.toReversed(),
       late: new Set(),
       edited: [],
       is_complete: true,

@@ -66,6 +66,8 @@ const COPY_MS = 60_000
 const JUMP_MAX = 1000
 const JUMP_ITEMS = 4
 const AT_ONCE = 8
+/** So many ids are read back for monitors that waited for the first step. */
+const BEGIN_MAX = 40
 /** Parts of a minute's requests that changes, and all others, leave to new items. */
 const CHANGES_SPARE = 0.05
 const REST_SPARE = 0.1
@@ -94,8 +96,9 @@ export function createIdWatch(reader: ItemReader): IdWatch {
   let is_restored = false
 
   async function advance(text: string | null, bounds: WatchCall): Promise<Outcome<WatchStep>> {
-    const { share = 1 } = bounds
+    const { share = 1, since } = bounds
     const call = pollCall(bounds)
+    let begun_at: number | null = null
     const began = clock.now()
     const left = reader.left(share, WAIT_MS)
     if (left === 0)
@@ -125,7 +128,14 @@ export function createIdWatch(reader: ItemReader): IdWatch {
       const max = await reader.maxItem(call)
       if (!max.ok) return max
       started = clock.now()
-      state ??= startAt(max.value, began)
+      if (state === null) {
+        const start =
+          since === undefined
+            ? { id: max.value, at: null }
+            : await step.startFrom(max.value, since())
+        state = { ...startAt(start.id, began), until: max.value }
+        begun_at = start.at
+      }
       // An answer below a known id is a copy, which proves nothing, unless it stays.
       const lower_since = max.value >= state.until ? 0 : state.lower_since || asked_at
       const is_lower = lower_since !== 0 && asked_at - lower_since >= COPY_MS
@@ -168,6 +178,7 @@ export function createIdWatch(reader: ItemReader): IdWatch {
     const known = reader.stories.stored()
     const report = settle({ ...state, known }, { last, step, queues, now: began })
     // What is older than the answer for the highest id is from before the start.
+    if (begun_at !== null) return ok({ ...report, verified_from: begun_at })
     if (text === null) return ok({ ...report, verified_until: started })
     return ok(went_back ? { ...report, went_back } : report)
   }
@@ -317,6 +328,21 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
       return Number.isFinite(below)
         ? Math.min(...read.filter((it) => it >= below).map(timeOf))
         : null
+    },
+    /**
+     * The highest id of an item that was created before `since` (epoch ms), from `max` downwards, and `since` where one was
+     * found; null: not within some ids.
+     */
+    async startFrom(max: number, since: number): Promise<{ id: number; at: number | null }> {
+      let lowest = max + 1
+      for (let id = max; id > 0 && max - id < BEGIN_MAX && lowest - id <= JUMP_ITEMS; id--) {
+        const outcome = sent < requests_max ? await request(id) : null
+        if (outcome?.ok !== true) break
+        const created_s = numberAt(outcome.value?.row ?? {}, 'time')
+        if (created_s !== null && created_s * 1000 < since) return { id, at: since }
+        if (created_s !== null) lowest = id
+      }
+      return { id: lowest - 1, at: null }
     },
     /** True if there is an item under the id, or just below. */
     async isItem(id: number): Promise<boolean> {

@@ -213,12 +213,14 @@ const isOut = ({ is_removed, is_deleted }: Standing): boolean =>
 
 /**
  * The thread or the place with which the item of a view is hidden, as `t3_12` or `t5_3`: all items of it are shown again at once.
- * Null: it is hidden for itself, or for a reason that the view does not tell.
+ * The author of one that was removed, as `t2_7`: the end of a ban restores all of them. Null: none of these.
  */
 export function hiddenWith(view: Row): string | null {
   const is_comment = kindOf(view) === 'comment'
   const post = fieldsOf(view['post'])
-  const own = standingOf(is_comment ? fieldsOf(view['comment']) : post)
+  const object = is_comment ? fieldsOf(view['comment']) : post
+  const own = standingOf(object)
+  if (object['removed'] === true) return `t2_${idAt(fieldsOf(view['creator']), 'id')}`
   if (isOut(own) || own.is_pending === true || own.scheduled_at != null) return null
   if (is_comment && isOut(standingOf(post))) return `t3_${idAt(post, 'id')}`
   const community = fieldsOf(view['community'])

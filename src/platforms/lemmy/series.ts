@@ -10,7 +10,7 @@ export type SeriesName = 'post' | 'comment'
 /**
  * An id that no reader could see: since when (epoch s), the number of ages at which it was requested, and how long
  * before (s) everything was read. A negative number, -1 less it: the id has an item, which is removed or deleted. The thread or
- * place with which it is hidden: the first of these that is due is requested for all.
+ * place with which it is hidden: the first of these that is due is requested for all. Or the author of a removed one.
  */
 export type Hole = [id: number, since_s: number, tries: number, lag_s: number, with_id?: string]
 /** A row of the newest pages: the digest of what it shows ('': it is hidden), its creation (epoch s), its author's id. */
@@ -115,13 +115,23 @@ export function newState(now: number): State {
   }
 }
 
-/** Starts a series at the present end. */
-export function begin(series: Series, views: Row[], kind: SeriesName): void {
-  series.last = Math.max(0, ...views.map((view) => idOf(kind, view)))
-  series.bound = series.last
-  series.first = series.last + 1
-  series.floor = series.last
-  keepRows(series, views, kind)
+/**
+ * Starts a series behind the last row that was created there before `since` (epoch ms), or at the present end. True: there is
+ * such a row, or none at all, so that every id since then is above. Otherwise the rows are all that is read of that time.
+ */
+export function begin(series: Series, views: Row[], kind: SeriesName, since = Infinity): boolean {
+  const rows = views.map((view) => ({ id: idOf(kind, view), object: fieldsOf(view[kind]) }))
+  const ids = rows.map(({ id }) => id)
+  // The copy of an item of another server has the time of that server.
+  const old = rows.filter(({ object }) => object['local'] !== false && createdOf(object) < since)
+  const is_whole = old.length > 0 || rows.length === 0
+  series.bound = Math.max(0, ...ids)
+  series.last =
+    since === Infinity || !is_whole ? series.bound : Math.max(0, ...old.map(({ id }) => id))
+  series.first = is_whole ? series.last + 1 : Math.min(...ids)
+  series.floor = series.bound
+  if (since === Infinity) keepRows(series, views, kind)
+  return is_whole
 }
 
 /**
@@ -150,15 +160,21 @@ export function climbed(
   if (is_back) {
     // Lower ids are those of before: what they may still show is not lost.
     const holes = series.holes.filter(([id]) => from !== undefined && id < from)
-    const { first } = series
+    const { first, last: read_to, ahead } = series
     Object.assign(series, { ahead: [], holes, rows: [], vanished: [], target: null })
     begin(series, views, kind)
     Object.assign(series, { since: at, read_until: at, floor: 0 })
     if (from !== undefined) {
       // Those that are given again and that no list shows are requested, and those below that were never shown.
       const below = [...known.keys()].filter((id) => id < from)
-      const last = below.length === 0 ? from - 1 : Math.max(...below)
-      Object.assign(series, { first: Math.min(first, from), last })
+      const last = Math.min(read_to, below.length === 0 ? from - 1 : Math.max(...below))
+      // Ids that still waited for their first request are those of before too.
+      const kept = ahead.filter(([start]) => start < from && start > last)
+      Object.assign(series, {
+        first: Math.min(first, from),
+        last,
+        ahead: kept.map(([start, end]) => [start, Math.min(end, from - 1)]),
+      })
       markRead(
         series,
         page.ids.filter((id) => id >= from),
@@ -280,21 +296,38 @@ export function dueHoles(series: Series, now: number, urgency: Urgency): Hole[] 
   return due
     .toSorted((a, b) => dueAt(a, series) - dueAt(b, series))
     .filter(([, , , , with_id]) => {
-      if (with_id === undefined) return true
+      if (with_id === undefined || isAuthor(with_id)) return true
       const is_first = !named.has(with_id)
       named.add(with_id)
       return is_first
     })
 }
 
-/** Settles the others of what is hidden with a thread or a place, after a request for one of them. `is_back`: it is shown again. */
+/** An author may be banned with all that they wrote, and one item be removed alone. */
+export const isAuthor = (with_id: string): boolean => with_id.startsWith('t2_')
+
+/** Items of an author that were removed and never read: the log alone tells when they return. */
+export const hasRemoved = ({ holes, rows }: Series): boolean => {
+  const read = readOf(rows)
+  return holes.some(
+    ([id, , , , with_id]) => with_id !== undefined && isAuthor(with_id) && !read.has(id),
+  )
+}
+
+const readOf = (rows: Series['rows']): ReadonlySet<number> =>
+  new Set(rows.filter((row) => row[1] !== '').map(([id]) => id))
+
+/**
+ * Settles the others of what is hidden with a thread, a place or an author, after a request for one of them or a word of the
+ * log. `is_back`: it is shown again.
+ */
 export function settleWith(series: Series, with_id: string, is_back: boolean, now: number): void {
   series.holes = series.holes.flatMap((hole): Hole[] => {
-    const [id, since_s, , lag_s, of] = hole
+    const [id, since_s, tries, , of] = hole
     if (of !== with_id) return [hole]
-    // It is due since its last age: when it was shown again is not known.
-    const passed = HIDDEN_AGES_S.filter((age_s) => since_s + age_s <= seconds(now)).length
-    if (is_back) return [[id, since_s, Math.max(0, passed - 1), lag_s]]
+    // It was hidden at its last age at least, and proves nothing later until it is read.
+    const asked_s = since_s + (HIDDEN_AGES_S[Math.max(0, tries - 1)] ?? 0)
+    if (is_back) return [[id, Math.min(asked_s, seconds(now)), 0, 0]]
     const older =
       dueAt(hole, series) <= seconds(now) ? olderHole(hole, 'hidden', now, series.copy_s) : hole
     return older === null ? [] : [older]
@@ -319,11 +352,11 @@ export function olderHole(
 /** Epoch ms before which everything was read, for all that holes may hide. */
 export function heldAt(series: Series, now: number): number {
   // One that was read may have gone: a request that is late for it hides nothing.
-  const read = new Set(series.rows.filter((row) => row[1] !== '').map(([id]) => id))
+  const read = readOf(series.rows)
   const heldBy = (hole: Hole): number => {
     const [id, since_s, , lag_s] = hole
     const urgency = urgencyOf(hole, series, now)
-    if (urgency === 'late' || (isHidden(hole) && read.has(id))) return Infinity
+    if (urgency === 'late' || read.has(id)) return Infinity
     if (!isHidden(hole)) return since_s - lag_s
     // It may be public since then; before, its requests were in time.
     const due = dueAt(hole, series)

@@ -21,9 +21,11 @@ import {
   deferVoids,
   dueAt,
   dueHoles,
+  hasRemoved,
   type Held,
   heldAt,
   holeOf,
+  isAuthor,
   isReadAhead,
   isSeldom,
   isShort,
@@ -137,6 +139,8 @@ export function createIdWatch({
     // What the lists of the first step have is from before the start.
     const started = clock.now()
     if (heads.post === null) return { ok: false, fault: step.fault() ?? { kind: 'timeout' } }
+    const from = (text === null ? bounds.since?.() : undefined) ?? Infinity
+    let verified_from = from === Infinity || heads.comment === null ? null : from
     const copy_s = seconds(Math.max(heads.post.age_ms, heads.comment?.age_ms ?? 0))
     const skipped: IdRange[] = []
     let behind: IdRange | null = null
@@ -151,11 +155,14 @@ export function createIdWatch({
       const redates = dialect.generation === 'piefed' && kind === 'post'
       const as_of = { at, now: began, redates }
       if (series.first === 0) {
-        begin(series, head.views, kind)
-        series.read_until = text === null ? started : at
+        const is_whole = begin(series, head.views, kind, from)
+        series.read_until = text === null ? Math.min(started, from) : at
         series.since = series.read_until
-        climbed(series, head.views, kind, as_of)
-        continue
+        if (!is_whole) verified_from = null
+        if (from === Infinity) {
+          climbed(series, head.views, kind, as_of)
+          continue
+        }
       }
       const { summit, since, rows } = series
       if (climbed(series, head.views, kind, as_of)) {
@@ -191,6 +198,7 @@ export function createIdWatch({
     state.is_settled = false
     state.held = [...(held?.values() ?? [])]
     const found = result(state, step, began, { behind, skipped, partial })
+    if (verified_from !== null) return ok({ ...found, verified_from })
     if (text === null) return ok({ ...found, verified_until: started })
     return ok(went_back ? { ...found, went_back } : found)
   }
@@ -526,7 +534,7 @@ async function retryHoles(
     if (answer === 'absent' && urgency !== 'absent') step.doubts(kind)
     const [, , , , with_id] = hole
     const now_with = step.hiddenWith(kind, id)
-    if (with_id !== undefined && answer !== 'absent')
+    if (with_id !== undefined && !isAuthor(with_id) && answer !== 'absent')
       for (const of of KINDS) settleWith(state[of], with_id, now_with !== with_id, now)
     if (answer === 'live') continue
     const row = series.rows.find((it) => it[0] === id)
@@ -595,7 +603,7 @@ async function readModlog(
       modlog.t2 = Math.max(modlog.t2, id)
       modlog.until = Math.max(modlog.until, at ?? 0)
       if (!is_first && is_new)
-        askAllOf(state, Number(fullname.slice(3)), now, is_restored === false)
+        askAllOf(state, fullname, Math.min(now, at ?? before.at), is_restored === false)
       continue
     }
     const kind = prefix === 't3' ? 'post' : 'comment'
@@ -610,11 +618,9 @@ async function readModlog(
       step.goneIs(kind, target)
       continue
     }
-    // It is requested at once; the end of the log of a removal is that of its item.
-    const hole = series.holes.find((it) => it[0] === target)
-    const lag_s = hole?.[3] ?? -1
+    // It is requested at once, and proves nothing later until then.
     series.holes = series.holes.filter((it) => it[0] !== target)
-    series.holes.push([target, seconds(Math.min(now, at ?? now)), 0, Math.min(-1, lag_s)])
+    series.holes.push([target, seconds(Math.min(now, at ?? before.at)), 0, 0])
     settleWith(state.comment, fullname, true, now)
   }
 }
@@ -622,15 +628,18 @@ async function readModlog(
 const PREFIXES = ['t1', 't2', 't3'] as const
 
 /** Has the items of an author read again: a ban may have removed those that were shown, or its end restored others. */
-function askAllOf(state: State, author: number, now: number, is_ban: boolean): void {
+function askAllOf(state: State, fullname: string, at: number, is_ban: boolean): void {
+  const author = Number(fullname.slice(3))
   for (const kind of KINDS) {
     const series = state[kind]
     const ids = series.rows.filter(
       (row) => row[3] === author && row[0] >= series.first && !(is_ban && row[1] === ''),
     )
+    // The ids of removed ones that no list had are known by their author.
+    if (!is_ban) settleWith(series, fullname, true, at)
     const asked = new Set(ids.map(([id]) => id))
     series.holes = series.holes.filter(([id]) => !asked.has(id))
-    for (const id of asked) series.holes.push([id, seconds(now), 0, -1])
+    for (const id of asked) series.holes.push([id, seconds(at), 0, is_ban ? -1 : 0])
   }
 }
 
@@ -640,7 +649,7 @@ function result(
   now: number,
   found: Pick<WatchStep, 'behind' | 'skipped' | 'partial'>,
 ): WatchStep {
-  const { post, comment } = state
+  const { post, comment, modlog } = state
   for (const kind of KINDS) boundHoles(state[kind])
   state.budget.tokens -= step.requests()
   const items = step.items()
@@ -662,6 +671,7 @@ function result(
       heldAt(post, now),
       heldAt(comment, now),
       ...state.held.map(([, , since, created]) => Math.min(since, created)),
+      modlog.is_read && KINDS.some((kind) => hasRemoved(state[kind])) ? modlog.at : Infinity,
     ),
     requests: step.requests(),
   }

@@ -16,6 +16,16 @@ export const listWatchedPlaces = (db: Db, feed_id: number): string[] =>
     .all({ feed_id })
     .map(({ place }) => place)
 
+/** The earliest start of an active monitor of a feed; null: it has none. */
+export const firstStart = (db: Db, feed_id: number): number | null =>
+  db
+    .query<{ since: number | null }, [{ feed_id: number }]>(
+      `SELECT min(f.active_since) AS since FROM monitor_feeds f
+         JOIN monitors m ON m.id = f.monitor_id AND m.active = 1 AND m.removed_at IS NULL
+        WHERE f.feed_id = $feed_id`,
+    )
+    .get({ feed_id })?.since ?? null
+
 /**
  * Gives monitors of all sources the feeds of those that are configured now, from `active_since` on, and takes away the
  * others; those of `home` too if there is none. It gives none of `home`: they depend on the whole filter.

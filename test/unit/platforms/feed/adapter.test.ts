@@ -108,9 +108,10 @@ function startFeeds(
       }
     },
     /** One step, after `minutes`. */
-    async step(minutes = 10): Promise<WatchStep> {
+    async step(minutes = 10, since?: number): Promise<WatchStep> {
       site.now += minutes * MINUTE
       const outcome = await source.watch?.advance(state, {
+        ...(since !== undefined && { since: () => since }),
         requests: 10,
         interval_s: 300,
         deadline_at: site.now + MINUTE,
@@ -161,6 +162,15 @@ describe('a source of feeds', () => {
     ])
     // Its poll came late: it is as old as that.
     expect(second.published).toEqual([second.items[0]?.name ?? ''])
+  })
+
+  test('gives what came since the start of a monitor that waited for the first poll', async () => {
+    await using it = startFeeds()
+    it.post(2)
+    const since = it.site.now + 1
+    it.post(2)
+    expect(titles(await it.step(10, since))).toEqual(['title 3', 'title 4'])
+    expect(titles(await it.step())).toEqual([])
   })
 
   test('reports a window that rolled over, and goes on', async () => {
