@@ -2,7 +2,7 @@ import { errorCode } from '../core/base/errors.ts'
 import { fail, type Fault, faultText } from '../core/base/result.ts'
 import { createTurns, nextTurn } from '../core/base/turns.ts'
 import { boundedWait } from '../core/base/wait.ts'
-import { markdownOf, textOf } from '../core/filter/text.ts'
+import { forgetTexts, markdownOf, textOf } from '../core/filter/text.ts'
 import { HOME } from '../core/forum/items.ts'
 import { createIntake } from '../core/limits/intake.ts'
 import { paceAfter } from '../core/polling/batching.ts'
@@ -169,15 +169,14 @@ export function createPollRunner(
       deps,
       shown.map(({ feed }) => feed.id),
     )
-    for (const step of shown) await prepareTexts(step)
     if (signal.aborted) return null
     const feed_ids = advance.steps.map(({ feed }) => feed.id)
     try {
       const earlier: EarlierParts = new Map()
       const { early, last } = partsOf(advance)
       const sum = { matched: 0, pending: 0, bytes: 0 }
-      if (shown.length > 0) await nextTurn()
       for (const part of early) {
+        await prepareTexts(part)
         const found = await recordJudged(
           deps,
           feed_ids,
@@ -185,11 +184,13 @@ export function createPollRunner(
           slot,
         )
         if (found === null) return null
+        for (const { items } of part) forgetTexts(items)
         addTo(sum, found)
         if (found.pending > 0) deps.on_pending()
-        await nextTurn()
         if (signal.aborted) return null
       }
+      await prepareTexts(last.steps)
+      if (signal.aborted) return null
       const recorded = await recordJudged(deps, feed_ids, () => record(deps, last, earlier), slot)
       if (recorded === null) return null
       addTo(recorded, sum)
@@ -357,13 +358,16 @@ function addTo(sum: Omit<Recorded, 'new_items'>, it: Omit<Recorded, 'new_items'>
 
 const countsOf = ({ new_items, matched, pending }: Recorded) => ({ new_items, matched, pending })
 
-/** Prepares the texts of items for filters, and lets other work run between long ones. */
-async function prepareTexts({ items }: Step): Promise<void> {
+/** Prepares the texts of items for filters, and lets other work run between long ones, and before they are recorded. */
+async function prepareTexts(steps: readonly Step[]): Promise<void> {
+  const items = steps.flatMap((step) => step.items)
+  if (items.length === 0) return
   const turn = createTurns()
   for (const item of items) {
     await turn(2 * markdownOf(item).length)
     textOf(item, 'body')
   }
+  await nextTurn()
 }
 
 /** The ids to be read again now; null: none. Passes over the newest and over older ids take turns. */

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { encodeItem } from '../../core/archive/rows.ts'
 import { type Item, itemKey } from '../../core/forum/items.ts'
 import { eraseRow, type Erasure } from '../../core/forum/purge.ts'
-import { insertRows } from '../db/bulk.ts'
+import { firstBytes, insertRows } from '../db/bulk.ts'
 import { afterCommit, type Db } from '../db/connection.ts'
 
 export type QueuedItem = {
@@ -41,13 +41,16 @@ export function queueItems(
   })
 }
 
-/** The oldest queued items. */
+/** The oldest queued items, as many as one step takes. */
 export const listQueued = (db: Db, limit: number): QueuedItem[] =>
-  db
-    .query<QueuedItem, [{ limit: number }]>(
-      'SELECT seq, item_id, item, scopes, seen_at FROM archive_queue ORDER BY seq LIMIT $limit + 0',
-    )
-    .all({ limit })
+  firstBytes(
+    db
+      .query<QueuedItem, [{ limit: number }]>(
+        'SELECT seq, item_id, item, scopes, seen_at FROM archive_queue ORDER BY seq LIMIT $limit + 0',
+      )
+      .iterate({ limit }),
+    ({ item }) => item.length,
+  )
 
 export const deleteQueued = (db: Db, seqs: readonly number[]): void =>
   void db

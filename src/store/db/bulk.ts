@@ -40,3 +40,18 @@ export function insertRows<Row, Returned = never>(
     }
   return returned
 }
+
+/** Content that one step reads; its last row may exceed it. */
+const STEP_BYTES = 1024 * 1024
+
+/** The first rows, up to the content of one step. */
+export function firstBytes<T>(rows: Iterable<T>, bytesOf: (row: T) => number): T[] {
+  const found: T[] = []
+  let bytes = 0
+  for (const row of rows) {
+    found.push(row)
+    bytes += bytesOf(row)
+    if (bytes >= STEP_BYTES) break
+  }
+  return found
+}

@@ -5,6 +5,7 @@ import type { Naming } from '../../core/forum/naming.ts'
 import { isErasedRow } from '../../core/forum/purge.ts'
 import { arrivalOf } from '../../core/inbox/arrival.ts'
 import { monitorScope, type QueuedItem } from '../archive/queue.ts'
+import { firstBytes } from '../db/bulk.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { keepItems } from '../erasure/kept-items.ts'
 import { insertInbox } from '../inbox/items.ts'
@@ -24,16 +25,19 @@ type Row = MatchMessage & { customer_id: string; seq: number | null }
 /** Messages of one step, which takes milliseconds. */
 const AT_ONCE = 100
 
-/** Messages of matches that a projection has not read, oldest first. */
+/** Messages of matches that a projection has not read, oldest first: as many as one step takes. */
 export const listUnread = (db: Db, name: Projection, limit: number): Row[] =>
-  db
-    .query<Row, [{ name: string; limit: number }]>(
-      `SELECT g.row, g.monitor_id, g.seq, g.body, g.matched_at, m.customer_id
-         FROM messages g JOIN monitors m ON m.id = g.monitor_id
-        WHERE g.row > (SELECT message FROM projections WHERE name = $name) AND g.event IS NULL AND g.body IS NOT NULL
-        ORDER BY g.row LIMIT $limit + 0`,
-    )
-    .all({ name, limit })
+  firstBytes(
+    db
+      .query<Row, [{ name: string; limit: number }]>(
+        `SELECT g.row, g.monitor_id, g.seq, g.body, g.matched_at, m.customer_id
+           FROM messages g JOIN monitors m ON m.id = g.monitor_id
+          WHERE g.row > (SELECT message FROM projections WHERE name = $name) AND g.event IS NULL AND g.body IS NOT NULL
+          ORDER BY g.row LIMIT $limit + 0`,
+      )
+      .iterate({ name, limit }),
+    ({ body }) => body.byteLength,
+  )
 
 /** Notes up to which message a projection has read. */
 export const noteRead = (db: Db, name: Projection, message: number): void =>
@@ -98,7 +102,7 @@ export function projectMatches({
         })),
     )
     noteRead(db, 'inbox', messages.at(-1)?.row ?? 0)
-    return messages.length === AT_ONCE
+    return listUnread(db, 'inbox', 1).length > 0
   })
 }
 

@@ -13,6 +13,7 @@ import {
   catchUp,
   countUnread,
   listUnread,
+  projectMatches,
 } from '../../../../src/store/delivery/projections.ts'
 import { eraseItems } from '../../../../src/store/erasure/erase.ts'
 import { insertMatches } from '../../../../src/store/monitoring/matches.ts'
@@ -96,6 +97,18 @@ test('an item that is erased before it is projected reaches neither inbox nor ar
   const archived = listUnread(db, 'archive', 9).flatMap((it) => archivedOf(it, words.community))
   expect(archived.map(({ item_id }) => item_id)).toEqual(['t3_b', 't1_c'])
   expect(Buffer.from(db.serialize()).includes(secret)).toBe(false)
+})
+
+test('a step reads as much content as it may, and the next one goes on', () => {
+  const posts = Array.from({ length: 12 }, (_, n) =>
+    postOf({ name: `t3_${n}`, subforum: 'cats', text: `kitten ${'x'.repeat(200_000)}` }),
+  )
+  const { db, deps } = matched(...posts)
+  expect(listUnread(db, 'archive', 100).map(({ row }) => row)).toEqual([1, 2, 3, 4, 5, 6])
+  expect(projectMatches(deps)).toBe(true)
+  expect(countUnread(db, 'inbox')).toBe(6)
+  expect(projectMatches(deps)).toBe(false)
+  expect(inbox(db)).toHaveLength(12)
 })
 
 test.each([
