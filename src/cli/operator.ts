@@ -87,7 +87,7 @@ const isTable = (
 ): it is Extract<ReturnType<Action['print']>, { rows: object[] }> => Array.isArray(it['rows'])
 
 /** @throws {UsageError | CommandRefusal} with the message of the API */
-async function requestAction(
+export async function requestAction(
   context: CommandContext,
   { route }: Pick<Action, 'route'>,
   input: Readonly<Record<string, unknown>>,

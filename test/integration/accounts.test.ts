@@ -149,7 +149,7 @@ describe('account add', () => {
         err: '',
       })),
     )
-    expect((await it.accounts()).map(({ username: who, state }) => [who, state])).toEqual([
+    expect((await it.accounts()).map(({ username: who, status }) => [who, status])).toEqual([
       [username, 'ready'],
       [username, 'ready'],
       [username, 'ready'],
@@ -268,18 +268,18 @@ describe('an account', () => {
     expect(JSON.parse(blocked.out)).toMatchObject({
       accounts: [{ name: 'main', verdict: 'blocked' }],
     })
-    expect(await it.accounts()).toMatchObject([{ state: 'ready' }])
+    expect(await it.accounts()).toMatchObject([{ status: 'ready' }])
 
     sandbox.revoke({ username })
     const dead = await it.run('account test')
     expect(dead.code).toBe(1)
     expect(dead.out).toMatch(/^main +dead /m)
-    expect(await it.accounts()).toMatchObject([{ state: 'cooling', reason: 'logged_out' }])
+    expect(await it.accounts()).toMatchObject([{ status: 'cooling', last_error: 'logged_out' }])
 
     const fresh = sandbox.session({ username }).cookies
     const again = await it.run('account login main --jar -', { stdin: header(fresh) })
     expect(again).toMatchObject({ code: 0 })
-    expect(await it.accounts()).toMatchObject([{ state: 'ready', reason: null }])
+    expect(await it.accounts()).toMatchObject([{ status: 'ready', last_error: null }])
   })
 
   test('with a block list is added and tested with a warning that names the blocked users', async () => {
@@ -312,7 +312,7 @@ describe('an account', () => {
     })
 
     expect([code, out]).toEqual([1, expect.stringMatching(/^main +dead /m)])
-    expect(await it.accounts()).toMatchObject([{ state: 'paused', reason: 'operator' }])
+    expect(await it.accounts()).toMatchObject([{ status: 'paused', last_error: 'operator' }])
   })
 
   test('keeps its rotated refresh token when the test of the next account fails', async () => {
@@ -350,7 +350,7 @@ describe('an account', () => {
 
     expect(questions).toEqual([GRANT, after])
     expect(ended).toMatchObject({ code: 0, out: expect.stringMatching(/^main +alive /m) })
-    expect(await it.accounts()).toMatchObject([{ state: 'ready' }])
+    expect(await it.accounts()).toMatchObject([{ status: 'ready' }])
   })
 
   test('is paused, resumed and removed; an unknown name is an error', async () => {
@@ -359,15 +359,15 @@ describe('an account', () => {
     await it.run('account add main --jar -', { stdin: header(cookies) })
 
     expect((await it.run('account pause main')).out).toBe('main is paused\n')
-    expect(await it.accounts()).toMatchObject([{ state: 'paused', reason: 'operator' }])
+    expect(await it.accounts()).toMatchObject([{ status: 'paused', last_error: 'operator' }])
     expect((await it.run('account resume main')).out).toBe('main is in use again\n')
-    expect(await it.accounts()).toMatchObject([{ state: 'ready' }])
+    expect(await it.accounts()).toMatchObject([{ status: 'ready' }])
     expect((await it.run('account remove main')).out).toBe('main is removed\n')
     expect(await it.accounts()).toEqual([])
     expect(await it.run('account pause main')).toEqual({
       code: 1,
       out: '',
-      err: 'forumd: there is no account "main": see forumd account list\n',
+      err: 'forumd: there is no account "main"\n',
     })
   })
 
@@ -385,7 +385,7 @@ describe('an account', () => {
         env: { PW: password, T: totp_secret ?? '' },
       },
     )
-    expect(await it.accounts()).toMatchObject([{ name: 'main', proxy: 'home', state: 'ready' }])
+    expect(await it.accounts()).toMatchObject([{ name: 'main', proxy: 'home', status: 'ready' }])
 
     const listed = [
       await it.run('account list'),
@@ -419,8 +419,14 @@ describe('a proxy', () => {
     expect(paid.out).toBe('paid uses http://proxy.example:3128\n')
     expect(JSON.parse((await it.run('proxy list --json')).out)).toMatchObject({
       proxies: [
-        { name: 'home', address: 'socks5h://127.0.0.1:9', credentials: false, accounts: 0 },
-        { name: 'paid', address: 'http://proxy.example:3128', credentials: true, accounts: 0 },
+        { name: 'home', scheme: 'socks5h', host: '127.0.0.1:9', credentials: false, accounts: 0 },
+        {
+          name: 'paid',
+          scheme: 'http',
+          host: 'proxy.example:3128',
+          credentials: true,
+          accounts: 0,
+        },
       ],
     })
   })

@@ -22,6 +22,8 @@ const READ = '/api/forum/posts?subforum=coffee&limit=1'
 const ROUTES: [string, string][] = [
   ['GET', '/operator/pool'],
   ['POST', '/operator/pool/acc_main/pause'],
+  ['GET', '/operator/proxies'],
+  ['POST', '/operator/proxies/prx_1/remove'],
   ['POST', '/operator/pool/acc_main/resume'],
   ['POST', '/operator/pool/acc_main/test'],
   ['GET', '/operator/sources'],
@@ -117,7 +119,8 @@ test('the matrix has every operator route', async () => {
       found.push(`${method.toUpperCase()} /operator${path.replaceAll(/:\w+/g, ':')}`)
   }
   const listed = ROUTES.map(
-    ([method, path]) => `${method} ${path.replaceAll(/\b(?:acc|cus|key|fb|drf|src)_\w+/g, ':')}`,
+    ([method, path]) =>
+      `${method} ${path.replaceAll(/\b(?:acc|prx|cus|key|fb|drf|src)_\w+/g, ':')}`,
   )
 
   expect(listed.toSorted()).toEqual(found.toSorted())
@@ -275,6 +278,8 @@ test('the pool lists the state of its accounts and proxies, and no secret', asyn
           resets_at: expect.any(String),
         },
         cooling_until: null,
+        session_ends: null,
+        created_at: expect.any(String),
         last_used_at: expect.any(String),
         last_ok_at: expect.any(String),
         last_error: null,
@@ -289,6 +294,8 @@ test('the pool lists the state of its accounts and proxies, and no secret', asyn
         name: 'broken',
         scheme: 'http',
         host: 'gone.test:8080',
+        credentials: false,
+        accounts: 0,
         status: 'failing',
         last_tested_at: null,
         last_ok_at: null,
@@ -299,12 +306,15 @@ test('the pool lists the state of its accounts and proxies, and no secret', asyn
         name: 'out',
         scheme: 'socks5h',
         host: 'proxy.test:1080',
+        credentials: true,
+        accounts: 0,
         status: 'ok',
         last_tested_at: '2026-01-01T00:00:02.000Z',
         last_ok_at: '2026-01-01T00:00:02.000Z',
         last_error: null,
       },
     ],
+    sources: [],
     anonymous: { allowed: true },
     counted_since: '2026-01-01T00:00:00.000Z',
   })

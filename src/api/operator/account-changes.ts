@@ -6,9 +6,8 @@ import { base32 } from '../../core/accounts/totp.ts'
 import { ApiError, checkAll, invalid } from '../../core/base/errors.ts'
 import { isPoolName, POOL_NAME_RULE } from '../../core/base/text.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
-import type { Clock, Random } from '../../runtime/runtime.ts'
+import type { Random } from '../../runtime/runtime.ts'
 import {
-  type Account,
   type AccountSecrets,
   changeAccount,
   type CredentialsCheck,
@@ -24,6 +23,7 @@ import { transact } from '../../store/db/connection.ts'
 import { bodySchema, type SchemaOutput } from '../http/fields.ts'
 import type { OperatorPoolDeps } from './accounts.ts'
 import type { RecordAction } from './actions.ts'
+import { accountOf, toAccount } from './actions/pool.ts'
 
 const ACCOUNTS_MAX = 1000
 const SECRET_MAX = 4096
@@ -45,8 +45,7 @@ type SessionCheck = {
   verify(given: ToCheck): Promise<CredentialsCheck>
 }
 
-export type AccountChangeDeps = Pick<OperatorPoolDeps, 'db' | 'ring' | 'pool'> & {
-  clock: Clock
+export type AccountChangeDeps = OperatorPoolDeps & {
   random: Random
   /** Null: there is no platform to which accounts belong. */
   session_check: SessionCheck | null
@@ -184,10 +183,8 @@ function renewed(current: AccountSecrets, given: Given): AccountSecrets {
  * Routes with which an operator adds accounts by cookies, password or OAuth application, signs them in
  * again and removes them, as `forumd account` does. No answer repeats a credential.
  */
-export function accountChanges(
-  { db, ring, pool, clock, random, session_check, oauth }: AccountChangeDeps,
-  record: RecordAction,
-) {
+export function accountChanges(deps: AccountChangeDeps, record: RecordAction) {
+  const { db, ring, pool, clock, random, session_check, oauth } = deps
   /** Names of accounts that are checked now: the platform counts failed sign-ins. */
   const checking = new Set<string>()
 
@@ -211,12 +208,6 @@ export function accountChanges(
       throw invalid('name', 'name must be one that no account of the pool has')
     if (listAccounts(db).length >= ACCOUNTS_MAX)
       throw invalid('name', `the pool may have at most ${ACCOUNTS_MAX} accounts: remove one`)
-  }
-
-  function accountOf(id: string): Account {
-    const account = listAccounts(db).find((it) => it.id === id)
-    if (account) return account
-    throw new ApiError('NOT_FOUND', { message: 'there is no such account' })
   }
 
   function readJar(text: string | null): StoredJar | null {
@@ -291,9 +282,10 @@ export function accountChanges(
     )
     .post(
       '/accounts/:id/login',
-      async ({ params: { id }, body, request }) => {
+      async ({ params, body, request }) => {
         platform()
-        const account = accountOf(id)
+        const account = accountOf(db, params.id)
+        const { id } = account
         const opened = openAccount(db, ring, id)
         if (opened === null)
           throw new ApiError('NOT_FOUND', { message: 'there is no such account' })
@@ -309,7 +301,7 @@ export function accountChanges(
         const proxy = account.proxy_id === null ? null : openProxy(db, ring, account.proxy_id)
         const checked = await check(account.name, { secrets, jar, username, proxy })
         transact(db, () => {
-          const { name } = accountOf(id)
+          const { name } = accountOf(db, id)
           const { jar: signed, ...stored } = toStore(checked)
           changeAccount(db, ring, id, { ...stored, ...(signed && { jar: signed }) })
           record(request, {
@@ -324,11 +316,24 @@ export function accountChanges(
       },
       { body: loginBody },
     )
-    .post('/accounts/:id/remove', ({ params: { id }, request }) => {
-      const { name } = transact(db, () => {
-        const account = accountOf(id)
-        removeAccount(db, id)
-        record(request, { action: 'account.removed', subject: id, subject_name: account.name })
+    .post('/pool/:account/test', async ({ params }) => {
+      const { id, state } = accountOf(db, params.account)
+      const verdict = state === 'paused' ? 'paused' : await pool.probe(id)
+      return {
+        ok: verdict === 'alive',
+        verdict: verdict ?? 'no_session',
+        account: toAccount(deps, accountOf(db, id)),
+      }
+    })
+    .post('/accounts/:id/remove', ({ params, request }) => {
+      const { id, name } = transact(db, () => {
+        const account = accountOf(db, params.id)
+        removeAccount(db, account.id)
+        record(request, {
+          action: 'account.removed',
+          subject: account.id,
+          subject_name: account.name,
+        })
         return account
       })
       pool.adopt()

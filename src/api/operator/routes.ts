@@ -8,7 +8,7 @@ import { activityQuery, createActivity } from '../account/activity.ts'
 import type { RouteContext } from '../context.ts'
 import { toModel } from '../monitors/relevance.ts'
 import { type AccountChangeDeps, accountChanges } from './account-changes.ts'
-import { operatorPool, type OperatorPoolDeps } from './accounts.ts'
+import type { OperatorPoolDeps } from './accounts.ts'
 import type { ActionDeps } from './action.ts'
 import { auditList, createRecorder } from './actions.ts'
 import { operatorActions } from './commands.ts'
@@ -35,7 +35,6 @@ export type OperatorRouteDeps = OperatorPoolDeps &
 export function operator(deps: OperatorRouteDeps) {
   const record = createRecorder(deps)
   return new Elysia({ name: 'operator' })
-    .use(operatorPool(deps, record))
     .use(accountChanges(deps, record))
     .use(operatorActions(deps, record, deps.operatorOf))
     .use(customerKeys(deps, record))

@@ -28,11 +28,10 @@ import {
   UsageError,
 } from '../command.ts'
 import { type OpenInstance, withInstance, withPlatformTools } from '../configuration.ts'
-import { accountNamed } from './account.ts'
 import { checkTotp, createSources, FROM, type Sources } from './credentials.ts'
 import type { PlatformTools } from './platform-tools.ts'
 import { addSourceAccount } from './source-account.ts'
-import { explainBlocked, explainSignIn, parsePoolName } from './test.ts'
+import { accountNamed, explainBlocked, explainSignIn, parsePoolName } from './test.ts'
 
 export const SIGN_IN = {
   jar: { type: 'string', value: FROM, help: "cookies exported from the owner's own browser" },

@@ -1,7 +1,5 @@
 import type { Outcome } from '../../core/base/result.ts'
-import { iso } from '../../core/base/time.ts'
 import { parseProxy, type Proxy, proxyOrigin } from '../../core/forum/proxy.ts'
-import { listAccounts } from '../../store/accounts/accounts.ts'
 import {
   findProxyByName,
   insertProxy,
@@ -9,11 +7,10 @@ import {
   openProxy,
   type ProxyRow,
   recordProxyTest,
-  removeProxy,
 } from '../../store/accounts/proxies.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../command.ts'
-import { type OpenInstance, withInstance, withPlatformTools } from '../configuration.ts'
+import { withInstance, withPlatformTools } from '../configuration.ts'
 import { table } from '../output.ts'
 import { createSources, FROM } from './credentials.ts'
 import { parsePoolName } from './test.ts'
@@ -77,50 +74,6 @@ async function addressOf(
   throw new UsageError(`the address of a proxy ${parsed.why}`)
 }
 
-const toView = (
-  { db, ring }: OpenInstance,
-  { id, name, created_at, last_ok_at, last_error }: ProxyRow,
-) => {
-  const proxy = openProxy(db, ring, id)
-  return {
-    name,
-    address: proxy && proxyOrigin(proxy),
-    credentials: proxy !== null && proxy.username !== null,
-    accounts: listAccounts(db).filter(({ proxy_id }) => proxy_id === id).length,
-    last_ok_at: iso(last_ok_at),
-    last_error,
-    created_at: iso(created_at),
-    id,
-  }
-}
-
-export const proxyList = command({
-  name: 'proxy list',
-  summary: 'lists proxies, without their credentials',
-  options: { json: JSON_OPTION },
-  examples: ['forumd proxy list', 'forumd proxy list --json | jq .proxies'],
-  async run({ values, ...context }) {
-    const proxies = await withInstance(context, (opened) =>
-      listProxies(opened.db).map((it) => toView(opened, it)),
-    )
-    context.stdout.write(
-      values.json
-        ? `${JSON.stringify({ proxies })}\n`
-        : table(
-            proxies.map(({ name, address, credentials, accounts, last_error }) => ({
-              name,
-              address,
-              credentials,
-              accounts,
-              last_error,
-            })),
-            'There is no proxy yet: add one with forumd proxy add NAME ADDRESS.',
-          ),
-    )
-    return EXIT.done
-  },
-})
-
 export const proxyTest = command({
   name: 'proxy test',
   summary: 'sends a request to the platform through each proxy',
@@ -156,23 +109,6 @@ export const proxyTest = command({
         : table(results, 'There is no proxy yet: add one with forumd proxy add NAME ADDRESS.'),
     )
     return rows.every(({ error }) => error === null) ? EXIT.done : EXIT.failed
-  },
-})
-
-export const proxyRemove = command({
-  name: 'proxy remove',
-  summary: 'removes an unused egress proxy',
-  operands: ['NAME'],
-  options: {},
-  examples: ['forumd proxy remove home'],
-  async run({ operands: [name = ''], ...context }) {
-    const pinned = await withInstance(context, ({ db }) => removeProxy(db, proxyNamed(db, name).id))
-    if (pinned.length > 0)
-      throw new CommandRefusal(
-        `${pinned.join(', ')} would lose its proxy: remove the account first`,
-      )
-    context.stdout.write(`${name} is removed\n`)
-    return EXIT.done
   },
 })
 

@@ -18,11 +18,17 @@ import {
 } from '../../store/accounts/accounts.ts'
 import { openProxy } from '../../store/accounts/proxies.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
-import { command, EXIT, JSON_OPTION, UsageError } from '../command.ts'
+import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../command.ts'
 import { type OpenInstance, withInstance, withPlatformTools } from '../configuration.ts'
 import { table } from '../output.ts'
-import { accountNamed } from './account.ts'
 import type { OpenedAccount as Credentials, PlatformTools, Tested } from './platform-tools.ts'
+
+/** @throws {CommandRefusal} No account has this name. */
+export function accountNamed(db: Db, name: string): Account {
+  const account = findAccountByName(db, name)
+  if (account) return account
+  throw new CommandRefusal(`there is no account "${name}": see forumd account list`)
+}
 
 /** @throws {UsageError} The name is malformed. */
 export function parsePoolName(text: string): string {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 import { ApiError, invalid } from '../../../core/base/errors.ts'
 import { iso } from '../../../core/base/time.ts'
-import type { Db } from '../../../store/db/connection.ts'
+import { type Db, transact } from '../../../store/db/connection.ts'
 import {
   LINE_STATUSES,
   type LinePosition,
@@ -168,22 +168,34 @@ export const redrive = action<RedriveInput>({
   ],
   notes:
     'Sends the same delivery id and body with a new retry schedule; receivers recognise a repeat by the id. Skipped are deliveries that are pending, have no active target, or whose content has expired or was erased.',
-  run({ db, clock, input, nudgeSender }) {
-    const { dry_run } = input
-    const answer = redeliver(db, {
-      customer_id: customerIdOf(db, input.customer),
-      which: selectionOf(input),
-      dry_run,
-      rows_max: REDRIVE_MAX,
-      now: clock.now(),
+  run({ db, clock, input, nudgeSender, record }) {
+    const { delivery_id, dry_run } = input
+    const customer_id = customerIdOf(db, input.customer)
+    const which = selectionOf(input)
+    const answer = transact(db, () => {
+      const found = redeliver(db, {
+        customer_id,
+        which,
+        dry_run,
+        rows_max: REDRIVE_MAX,
+        now: clock.now(),
+      })
+      if (found === null)
+        throw new ApiError('NOT_FOUND', { message: `there is no delivery "${delivery_id}"` })
+      if ('too_many' in found)
+        throw invalid(
+          'since',
+          `more than ${REDRIVE_MAX} deliveries match, the limit of one call: narrow the period`,
+        )
+      if (!dry_run)
+        record({
+          action: 'deliveries.redriven',
+          subject: delivery_id ?? customer_id ?? 'all customers',
+          subject_name: input.customer ?? null,
+          detail: found,
+        })
+      return found
     })
-    if (answer === null)
-      throw new ApiError('NOT_FOUND', { message: `there is no delivery "${input.delivery_id}"` })
-    if ('too_many' in answer)
-      throw invalid(
-        'since',
-        `more than ${REDRIVE_MAX} deliveries match, the limit of one call: narrow the period`,
-      )
     if (!dry_run) nudgeSender()
     return { ...answer, dry_run }
   },

@@ -7,6 +7,7 @@ import {
   type FeedbackStatus,
   RESPONSE_MAX,
 } from '../../../store/customers/feedback.ts'
+import { transact } from '../../../store/db/connection.ts'
 import { action } from '../action.ts'
 
 const TEXT_RULE = `text must have 1 to ${RESPONSE_MAX} characters`
@@ -27,10 +28,13 @@ export const answer = action<{ id: string; text: string; status: FeedbackStatus 
   examples: ['forumd feedback answer fb_0199a000-0000-7000-8000-000000000001 - < answer.txt'],
   notes:
     'The customer reads the answer by GET /feedback/ID. A later answer replaces it. The id is in the notice of the feedback and in the problems of the dashboard. TEXT may be - for standard input.',
-  run({ db, clock, input: { id, text, status } }) {
-    const title = answerFeedback(db, { id, response: text, status }, clock.now())
-    if (title !== null) return { id, title, status }
-    throw new ApiError('NOT_FOUND', { message: `there is no feedback "${id.slice(0, 80)}"` })
-  },
+  run: ({ db, clock, input: { id, text, status }, record }) =>
+    transact(db, () => {
+      const title = answerFeedback(db, { id, response: text, status }, clock.now())
+      if (title === null)
+        throw new ApiError('NOT_FOUND', { message: `there is no feedback "${id.slice(0, 80)}"` })
+      record({ action: 'feedback.answered', subject: id, subject_name: title, detail: { status } })
+      return { id, title, status }
+    }),
   print: ({ title, status }: { title: string; status: string }) => `${title}: ${status}, answered`,
 })
