@@ -124,7 +124,7 @@ export async function requestAction(
   return readAnswer(await context.factories.answer(config, quiet, storage, request))
 }
 
-async function readAnswer(answer: Response): Promise<object> {
+export async function readAnswer(answer: Response): Promise<object> {
   const body: unknown = await answer.json().catch(() => null)
   if (answer.ok) return Object(body)
   const { message, error } = Object(body)

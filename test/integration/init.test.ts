@@ -66,14 +66,14 @@ test('on a terminal it asks, repeats a question after a wrong answer, and the re
   const { code, out } = await run(
     folder,
     ['init'],
-    ['reddish', `hn ${site.url}`, 'me@example.org', './here', String(port)],
+    ['reddish', `hn ${site.url}`, '', '', 'me@example.org', './here', String(port)],
   )
 
   expect(code).toBe(0)
   expect(out).toContain(
     '"reddish" is not a source; allowed:\n    discourse ADDRESS, rss ADDRESS, hn',
   )
-  expect(out.match(/\]: /g)).toHaveLength(5)
+  expect(out.match(/\]: /g)).toHaveLength(7)
   expect(out).toMatch(/\nhn +works +Hacker News\n/)
   const { config } = configOf(folder)
   expect(config).toMatchObject({
@@ -163,6 +163,38 @@ test('with options it asks nothing and answers in JSON', async () => {
     ['pie-forum-example', 'piefed', 'https://pie.forum.example'],
     ['meta-forum-example-2', 'discourse', 'https://meta.forum.example'],
   ])
+})
+
+test('words and an address for alerts make a monitor, a webhook and a test alert', async () => {
+  using folder = tempFolder()
+  const received: unknown[] = []
+  using receiver = Bun.serve({
+    port: 0,
+    async fetch(request) {
+      received.push(await request.json())
+      return Response.json({ id: 'm1' })
+    },
+  })
+  const alert = `ntfy http://127.0.0.1:${receiver.port}/my-topic`
+  const args = ['init', '--yes', '--sources', `hn ${site.url}`, '--words', 'tea, "green tea"']
+  const { code, out } = await run(folder, [...args, '--alert', alert])
+
+  expect(out).toContain('A test alert was sent to http://127.0.0.1')
+  expect(received).toMatchObject([{ topic: 'my-topic' }])
+  expect(code).toBe(0)
+  expect(configOf(folder).config.guard).toMatchObject({ allow_http: true })
+  const exported = await run(folder, ['export'])
+  expect(exported.out).toContain('green tea')
+})
+
+test('a receiver that refuses the test alert is reported, with everything written', async () => {
+  using folder = tempFolder()
+  const alert = `http://127.0.0.1:${freePort()}/hook`
+  const { code, out } = await run(folder, ['init', '--yes', '--offline', '--alert', alert])
+
+  expect(code).toBe(1)
+  expect(out).toContain('No alert can be sent yet: ')
+  expect(out).toContain('/dashboard/sign-in#')
 })
 
 test('a platform is written with its cookie', async () => {

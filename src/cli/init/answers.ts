@@ -9,6 +9,10 @@ import { UsageError } from '../command.ts'
 export type SetupAnswers = {
   /** Sources, separated by commas: `hn, discourse https://forum.example.org`. */
   sources: string
+  /** Words of the first monitor, separated by commas; empty: none. */
+  words: string
+  /** Where alerts go: an address, or a kind and an address; empty: nowhere yet. */
+  alert: string
   /** Mail or web address for the User-Agent; empty: none. */
   contact: string
   dir: string
@@ -90,8 +94,20 @@ function nameFor(base_url: string, word: string, taken: readonly Table[]): strin
   return name
 }
 
+/** `ntfy https://…`, or an address whose kind is inferred. */
+export function alertOf(text: string): { kind?: string; url: string } {
+  const [first = '', second] = text.trim().split(/\s+/)
+  return second === undefined ? { url: first } : { kind: first, url: second }
+}
+
+/** True for a host of a home or company network, which the guard of targets refuses unless it is named. */
+const isNear = (host: string): boolean =>
+  isIP(host.replace(/^\[|\]$/g, '')) !== 0 || /(^localhost|\.(lan|local|home|internal))$/.test(host)
+
 /** @throws {UsageError} The sources are malformed. */
-export function configText({ sources, contact, dir, port, public_url }: SetupAnswers): string {
+export function configText(answers: SetupAnswers): string {
+  const { sources, contact, dir, port, public_url } = answers
+  const { hostname = '', protocol = '' } = URL.parse(alertOf(answers.alert).url) ?? {}
   const source = parseSources(sources)
   return [
     '# Written by `forumd init`. `forumd config example` prints every key with its default.\n',
@@ -116,6 +132,13 @@ export function configText({ sources, contact, dir, port, public_url }: SetupAns
             requests: { user_agent: `forumd/1.0 (${contact})` },
           }),
         ]),
+    ...(isNear(hostname) || protocol === 'http:'
+      ? [
+          part('A receiver in your own network.', {
+            guard: { allow_targets: [hostname], ...(protocol === 'http:' && { allow_http: true }) },
+          }),
+        ]
+      : []),
     part('Sources. The first is read when a call names none.', { source }),
     part('Nothing is charged; usage is recorded.', { billing: { enabled: false } }),
   ].join('\n')

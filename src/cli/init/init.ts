@@ -3,7 +3,10 @@ import { existsSync, linkSync, lstatSync, readFileSync, rmSync, writeFileSync } 
 import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 
+import * as z from 'zod'
+
 import { ConfigError, parseConfig } from '../../config/load.ts'
+import { homeOf } from '../../config/schema.ts'
 import { errorCode } from '../../core/base/errors.ts'
 import { describe } from '../../core/base/fault-texts.ts'
 import { findCustomerByName } from '../../store/customers/customers.ts'
@@ -22,12 +25,13 @@ import {
   type Option,
   UsageError,
 } from '../command.ts'
-import { withInstance, withPlatformTools } from '../configuration.ts'
+import { openConfig, withInstance, withPlatformTools } from '../configuration.ts'
 import { parseName, parseWhole } from '../inputs.ts'
+import { readAnswer } from '../operator.ts'
 import { table } from '../output.ts'
 import { ownBinary, userUnit } from '../serve/systemd.ts'
 import { checkSetup } from '../setup-checks.ts'
-import { configText, type SetupAnswers, SOURCE_FORMS } from './answers.ts'
+import { alertOf, configText, type SetupAnswers, SOURCE_FORMS } from './answers.ts'
 
 const FILE = 'forumd.toml'
 const UNIT = 'forumd.service'
@@ -44,6 +48,16 @@ const OPTIONS = {
     type: 'string',
     value: 'LIST',
     help: `comma-separated, each ${[...SOURCE_FORMS.keys()].join(' | ')} (default: hn)`,
+  },
+  words: {
+    type: 'string',
+    value: 'LIST',
+    help: 'comma-separated words to watch for in all sources (default: none)',
+  },
+  alert: {
+    type: 'string',
+    value: 'TARGET',
+    help: 'where matches are sent, tried at once: the address of an ntfy topic, a Discord or Slack webhook and others, or KIND ADDRESS (default: nowhere)',
   },
   contact: {
     type: 'string',
@@ -76,10 +90,11 @@ export const init = command({
   examples: [
     'forumd init',
     'forumd init --yes',
+    'forumd init --yes --words Ledgerly --alert https://ntfy.sh/my-topic',
     'forumd init --yes --sources hn --contact ops@example.org --port 8443',
   ],
   notes:
-    'On a terminal it asks what is not given as an option: sources, contact, data folder, port or public address, systemd unit. It never overwrites a configuration. The file is ./forumd.toml or that of --config, checked by the loader of the daemon and readable by you alone. Each source is requested once, unless --offline is given; exit code 1 if one does not answer, with everything written. The key is printed once: it is that of a customer and of the operator.',
+    'On a terminal it asks what is not given as an option: sources, words, alerts, contact, data folder, port or public address, systemd unit. It never overwrites a configuration. The file is ./forumd.toml or that of --config, checked by the loader of the daemon and readable by you alone. Each source is requested once, unless --offline is given; exit code 1 if one does not answer, with everything written. With words it adds a monitor of all sources, with an address for alerts a webhook, and sends it a test alert; exit code 1 if that is not accepted. The key is printed once: it is that of a customer and of the operator.',
   async run(call) {
     const file = resolve(call.configuration.named ?? FILE)
     refuseExisting(file)
@@ -111,9 +126,11 @@ export const init = command({
     }
     const unit = wants_unit ? writeUnit(file) : null
     const sources = call.values.offline ? null : await test(context)
-    const result = { file, unit, sources, customer, ...made }
+    const alert = await firstAlert(context, made.key, answers)
+    const result = { file, unit, sources, customer, alert, ...made }
     call.stdout.write(call.values.json ? `${JSON.stringify(result)}\n` : asText(result))
-    return sources?.every(works) === false ? EXIT.failed : EXIT.done
+    const is_done = sources?.every(works) !== false && (alert?.problem ?? null) === null
+    return is_done ? EXIT.done : EXIT.failed
   },
 })
 
@@ -128,6 +145,8 @@ async function collect(call: Call, file: string): Promise<SetupAnswers> {
   const { values } = call
   const given: SetupAnswers = {
     sources: values.sources ?? 'hn',
+    words: values.words ?? '',
+    alert: values.alert ?? '',
     contact: values.contact ?? '',
     dir: resolve(values.dir ?? join(dirname(file), 'data')),
     port:
@@ -154,6 +173,14 @@ async function collect(call: Call, file: string): Promise<SetupAnswers> {
     call.stdout.write(`Sources, each one of:\n${forms.join('')}`)
     await question('Your sources, separated by commas', 'hn', (sources) => ({ sources }))
   }
+  if (values.words === undefined)
+    await question('Words to watch for, separated by commas', 'none', (words) => ({ words }))
+  if (values.alert === undefined)
+    await question(
+      'Send alerts to the address of an ntfy topic, a Discord, Slack or other webhook, mailto:',
+      'nowhere yet',
+      (alert) => ({ alert }),
+    )
   if (values.contact === undefined)
     await question('Contact for the sites (mail or web address)', 'none', (contact) => ({
       contact,
@@ -270,6 +297,55 @@ function writeUnit(file: string): string | null {
   return unit
 }
 
+type Alert = { target: string | null; monitor: string | null; problem: string | null }
+
+const created = z.looseObject({ id: z.string() })
+
+/** Creates the webhook and the monitor of the answers by the API, and sends a test alert; null: nothing was asked for. */
+async function firstAlert(
+  context: CommandContext,
+  key: string,
+  { words, alert }: SetupAnswers,
+): Promise<Alert | null> {
+  const include_any = words
+    .split(',')
+    .map((it) => it.trim())
+    .filter((it) => it !== '')
+  if (include_any.length === 0 && alert === '') return null
+  const { config, storage } = openConfig(context)
+  const runtime = await context.factories.createRuntime(config.log, context.stdout)
+  async function post(path: string, body: object): Promise<unknown> {
+    const request = new Request(`http://localhost/forum/monitor/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    const quiet = { ...runtime, log: () => {} }
+    return readAnswer(await context.factories.answer(config, quiet, storage, request))
+  }
+  const made: Alert = { target: null, monitor: null, problem: null }
+  try {
+    if (include_any.length > 0) {
+      const kind = homeOf(config) === null ? 'both' : 'post'
+      const filter_spec = { source: 'all', kind, include_any }
+      const monitor = await post('add', { name: include_any[0], filter_spec })
+      made.monitor = created.parse(monitor).id
+    }
+    if (alert !== '') {
+      const { id } = created.parse(await post('webhook/create', alertOf(alert)))
+      made.target = alertOf(alert).url
+      const report = z
+        .looseObject({ ok: z.boolean(), error: z.string().nullish(), hint: z.string().nullish() })
+        .parse(await post('webhook/test', { webhook_id: id }))
+      if (!report.ok) made.problem = report.hint ?? report.error ?? 'the receiver did not accept it'
+    }
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof CommandRefusal)) throw error
+    made.problem = error.message
+  }
+  return made
+}
+
 type Tested = { source: string; answer: string; title: string | null }
 
 const works = ({ answer }: Tested): boolean => answer === 'works'
@@ -292,9 +368,18 @@ type Result = Made & {
   unit: string | null
   sources: Tested[] | null
   customer: string
+  alert: Alert | null
 }
 
-function asText({ file, unit, sources, ...made }: Result): string {
+function alertLines({ target, monitor, problem }: Alert): string[] {
+  return [
+    ...(monitor === null ? [] : ['', 'A monitor of all sources watches for these words.']),
+    ...(target === null || problem !== null ? [] : [`A test alert was sent to ${target}.`]),
+    ...(problem === null ? [] : ['', `No alert can be sent yet: ${problem}`]),
+  ]
+}
+
+function asText({ file, unit, sources, alert, ...made }: Result): string {
   const option = file === resolve(FILE) ? '' : ` --config ${file}`
   return [
     '',
@@ -306,6 +391,7 @@ function asText({ file, unit, sources, ...made }: Result): string {
           'The daemon asks a source again that does not answer now. The reason, and what to do:',
           `  forumd doctor${option}`,
         ]),
+    ...(alert === null ? [] : alertLines(alert)),
     '',
     'Your key for the API and the dashboard, printed once. Store it:',
     `  ${made.key}`,
