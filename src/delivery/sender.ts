@@ -64,10 +64,7 @@ export type SenderDeps = {
   per_target_concurrency: number
   pause_after_ms: number
   nudge: () => void
-  /**
-   * Longest time that an outcome waits to share a commit while every due delivery is in flight, ms; default: as long as one
-   * iteration of the event loop.
-   */
+  /** Longest time that an outcome waits for the commit of the next poll, ms; default: it does not wait. */
   settle_ms?: number
   on_attempt?: (event: AttemptEvent) => void
   /** Shared with the requests to the platform; default: a record of its own. */
@@ -108,12 +105,15 @@ type InFlight = {
 }
 
 export function createSender(deps: SenderDeps): Sender {
-  const { db, run_id, clock, log, retry_schedule, settle_ms = 0 } = deps
+  const { db, run_id, clock, log, retry_schedule, settle_ms = -1 } = deps
   const in_flight = new Map<string, InFlight>()
   let unstored: Outcome[] = []
   /** When the first of them ended, by the monotonic clock. */
   let unstored_since = 0
   let is_settling = false
+  /** When a poll wrote deliveries last, by the monotonic clock, and how long after the one before. */
+  let polled_at = -Infinity
+  let poll_gap_ms = Infinity
   /** True while due deliveries wait for others to end. */
   let is_behind = false
   /** Outcomes that the disk refused. */
@@ -282,14 +282,17 @@ export function createSender(deps: SenderDeps): Sender {
       })
       return (at) => requeue(db, delivery, at + REQUEUE_MS)
     })
-    if (unstored.push({ id, ending }) === 1) unstored_since = clock.mono()
-    if (settle_ms === 0 ? unstored.length === 1 : is_behind && isHalf()) settleSoon()
-    else void settleInTime()
+    const is_first = unstored.push({ id, ending }) === 1
+    if (is_first) unstored_since = clock.mono()
+    if (poll_gap_ms > settle_ms) {
+      if (is_first) settleSoon()
+    } else void settleInTime()
   }
 
-  const isHalf = () => unstored.length * 2 >= in_flight.size
-
-  /** Attempts that end in one iteration of the event loop are stored together, by the turn that follows at once. */
+  /**
+   * Attempts that end in one iteration of the event loop are stored together, by the turn that follows at once: the sooner an
+   * outcome is durable, the fewer deliveries are repeated after a kill.
+   */
   function settleSoon(): void {
     setImmediate(() => {
       deps.nudge()
@@ -298,8 +301,8 @@ export function createSender(deps: SenderDeps): Sender {
   }
 
   /**
-   * Stores outcomes that no poll has stored within `settle_ms`: a commit costs more than all else of an outcome, but until then
-   * a kill repeats the delivery.
+   * Stores outcomes that no poll has stored within `settle_ms`. They wait only while polls follow each other faster than that:
+   * a commit costs more than all else of an outcome, but until it a kill repeats the delivery.
    */
   async function settleInTime(): Promise<void> {
     if (is_settling) return
@@ -427,10 +430,13 @@ export function createSender(deps: SenderDeps): Sender {
 
   return {
     claimWithin({ rows, webhook_ids }) {
+      const polled_before = polled_at
+      polled_at = clock.mono()
+      poll_gap_ms = polled_at - polled_before
       jump_owed_ms += jumped()
       // Waits that have yet to be shifted would end too early.
       if (jump_owed_ms !== 0 || broken !== null || unwritten.length > 0) return 0
-      mono = clock.mono()
+      mono = polled_at
       clock_now = clock.now()
       settleWithin()
       // Without others that wait, those that were written are all that is due.

@@ -131,7 +131,7 @@ export async function startDelivering(options: Options = {}) {
       per_target_concurrency: options.per_target_concurrency ?? 4,
       pause_after_ms: 168 * 3_600_000,
       nudge: () => loop.nudge(),
-      settle_ms: options.settle_ms ?? 0,
+      ...(options.settle_ms !== undefined && { settle_ms: options.settle_ms }),
       on_attempt: (event) => void attempted.push(event),
     })
     const loop = startLoop({ clock, log }, 'sender', stopping.signal, sender.turn)
