@@ -39,7 +39,7 @@ import type { Send } from './send.ts'
 // process that dies at any point repeats an attempt at worst.
 
 /** Of the daemon. */
-export const SETTLE_MS = 5
+export const SETTLE_MS = 3
 
 const WRITE_RETRY_MS = 1000
 const PAUSE_CHECK_MS = 30_000
