@@ -35,11 +35,21 @@ async function serveOnce(config: string, look: (pid: number) => void = () => {})
   const decoder = new TextDecoder()
   for await (const chunk of child.stdout) {
     log += decoder.decode(chunk, { stream: true })
-    if (!log.includes('"serve.listening"')) continue
+    // Its last lines come while it ends, when /proc may not have it any more.
+    if (child.killed || !log.includes('"serve.listening"')) continue
     look(child.pid)
     child.kill('SIGTERM')
   }
   expect(await child.exited).toBe(0)
+}
+
+/** The text of a thread's file; null if the thread ended after it was listed. */
+function statusOf(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return null
+  }
 }
 
 const ownersIn = (dir: string): number[] => [
@@ -149,7 +159,8 @@ describe.skipIf(!can_be_others)('the owner of the data folder', () => {
 
       await serveOnce(it.config, (pid) => {
         for (const task of readdirSync(`/proc/${pid}/task`)) {
-          const status = readFileSync(`/proc/${pid}/task/${task}/status`, 'utf8')
+          const status = statusOf(`/proc/${pid}/task/${task}/status`)
+          if (status === null) continue
           const lines = status.match(/^(Uid|Gid|Groups|CapPrm|CapEff):.*/gm) ?? []
           seen.add(lines.map((line) => line.replace(/\s+/g, ' ').trim()).join(', '))
         }

@@ -2,7 +2,16 @@
 import { auditField } from './daemon.ts'
 import type { Health } from './daemon.ts'
 import { deliveredShare, failuresOf, isExpected, judgeWorld, pairKey } from './judge.ts'
-import type { Claim, Estimate, JudgedMonitor, JudgeInput, Loss, Pair, Verdict } from './judge.ts'
+import type {
+  Claim,
+  Estimate,
+  Facts,
+  JudgedMonitor,
+  JudgeInput,
+  Loss,
+  Pair,
+  Verdict,
+} from './judge.ts'
 import { wordsAt } from './plan.ts'
 import type { Item } from './plan.ts'
 import type { Logged } from './platform.ts'
@@ -28,30 +37,19 @@ export type Status = {
   readonly auditedUntil: unknown
 }
 
-export type WorldResult = {
+export type WorldResult = Omit<
+  Facts,
+  'verdict' | 'monitors' | 'cadenceS' | 'auditS' | 'skewed' | 'staysComplete' | 'pauseBarS'
+> & {
   readonly world: string
   readonly seed: number
   readonly failures: readonly string[]
   readonly verdict: Omit<Verdict, 'silent' | 'beyondSilent' | 'late' | 'missed'>
-  readonly deliveredShare: number
   readonly silent: readonly object[]
   readonly beyondSilent: readonly object[]
   readonly undelivered: readonly object[]
-  readonly overRate: number
   readonly requests: number
   readonly naiveRequests: number
-  readonly ratio: number
-  readonly missed: number
-  readonly naiveMissed: number
-  readonly statuses: Readonly<Record<string, number>>
-  /** The greatest age of an `audited_until` at the end; null where there is none. */
-  readonly auditLagS: number | null
-  readonly estimates: readonly Estimate[]
-  readonly measures: Readonly<Record<string, number | string>>
-  /** What was public is known of each delivery, and of each claim what had been delivered. */
-  readonly notPublic: readonly string[]
-  readonly changed: readonly string[]
-  readonly earlyClaims: readonly string[]
   readonly kills: readonly Span[]
   readonly history: readonly Status[]
   readonly finals: readonly { label: string; health: Health }[]

@@ -162,6 +162,21 @@ test('a source that is read by ids starts at the present end, and its items matc
   expect(facts(owned)).toMatchObject({ key: 'all:a', proof: 'dense', behind_to: null })
 })
 
+const settled = (state: string, items: Item[]) =>
+  ok({
+    items,
+    gone: [],
+    state,
+    proven: { from_id: 11, to_id: 11 },
+    behind: null,
+    skipped: [],
+    unanswered: [],
+    answered: [],
+    verified_until: START,
+    partial: null,
+    requests: 1,
+  })
+
 test('ids that a step leaves are read after its items were matched, until nothing is left', async () => {
   await using owned = await watching()
   const a = owned.site('a')
@@ -171,19 +186,7 @@ test('ids that a step leaves are read after its items were matched, until nothin
     found.push(owned.titles())
     const item = left.shift()
     if (item === undefined) return ok(null)
-    return ok({
-      items: [{ ...item, source: 'a' }],
-      gone: [],
-      state,
-      proven: { from_id: 11, to_id: 11 },
-      behind: null,
-      skipped: [],
-      unanswered: [],
-      answered: [],
-      verified_until: START,
-      partial: null,
-      requests: 1,
-    })
+    return settled(state, [{ ...item, source: 'a' }])
   }
   a.put('listed', START + S)
   await owned.check()
@@ -197,19 +200,7 @@ test('requests for ids that a step left end when the next step is due', async ()
   a.source.settle = async (state, { interval_s }) => {
     rounds += 1
     owned.pass(interval_s * 0.4 * S)
-    return ok({
-      items: [],
-      gone: [],
-      state,
-      proven: { from_id: 11, to_id: 11 },
-      behind: null,
-      skipped: [],
-      unanswered: [],
-      answered: [],
-      verified_until: START,
-      partial: null,
-      requests: 1,
-    })
+    return settled(state, [])
   }
   await owned.check()
   expect(rounds).toBe(3)

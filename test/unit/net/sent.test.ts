@@ -23,6 +23,18 @@ async function listening(meet: (socket: Socket) => void) {
   }
 }
 
+/** A SOCKS5 proxy that opens every tunnel; `meet` handles what is sent through it. */
+const tunnel = (meet: (socket: Socket) => void) =>
+  listening((socket) =>
+    socket.once('data', () => {
+      socket.write(Buffer.from([5, 0]))
+      socket.once('data', () => {
+        socket.write(Buffer.from([5, 0, 0, 1, 127, 0, 0, 1, 0, 80]))
+        socket.once('data', () => meet(socket))
+      })
+    }),
+  )
+
 const egress = createEgress({
   fetch: (url, init) => fetch(url, init),
   clock: realClock,
@@ -135,17 +147,9 @@ describe('the request may have been sent', () => {
 
   test('through a tunnel that broke', async () => {
     let requests = 0
-    await using proxy = await listening((socket) => {
-      socket.once('data', () => {
-        socket.write(Buffer.from([5, 0]))
-        socket.once('data', () => {
-          socket.write(Buffer.from([5, 0, 0, 1, 127, 0, 0, 1, 0, 80]))
-          socket.once('data', () => {
-            requests += 1
-            socket.destroy()
-          })
-        })
-      })
+    await using proxy = await tunnel((socket) => {
+      requests += 1
+      socket.destroy()
     })
 
     expect(await send('http://localhost/', proxyAt(proxy.port, 'socks5'))).toMatchObject({
@@ -157,17 +161,9 @@ describe('the request may have been sent', () => {
 
   test('and no other address of the proxy is tried', async () => {
     let requests = 0
-    await using proxy = await listening((socket) => {
-      socket.once('data', () => {
-        socket.write(Buffer.from([5, 0]))
-        socket.once('data', () => {
-          socket.write(Buffer.from([5, 0, 0, 1, 127, 0, 0, 1, 0, 80]))
-          socket.once('data', () => {
-            requests += 1
-            socket.end('this is no answer\r\n\r\n')
-          })
-        })
-      })
+    await using proxy = await tunnel((socket) => {
+      requests += 1
+      socket.end('this is no answer\r\n\r\n')
     })
     const addresses: [string, ...string[]] = ['127.0.0.1', '127.0.0.1']
     const target: AddressTarget = {
