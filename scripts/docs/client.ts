@@ -25,7 +25,9 @@ const HEAD = '// Made by `bun scripts/docs/client.ts` from the OpenAPI document;
 async function clientTypes(): Promise<string> {
   const openApiSchema = z.record(z.string(), z.json())
   const document = openApiSchema.parse(await createOpenApiDocument(parseConfig(ANY_PLATFORM)))
-  return formatted(HEAD + astToString(await openapiTS(JSON.stringify(document))))
+  return formatted(
+    HEAD + astToString(await openapiTS(JSON.stringify(document), { defaultNonNullable: false })),
+  )
 }
 
 /** TypeScript text formatted in the project's style. */

@@ -282,12 +282,39 @@ function oneForm(value: unknown): unknown {
 const isJson = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+const refShape = z.looseObject({ $ref: z.string() })
+const REFERENCES_MAX = 32
+
+/**
+ * A document with each reference replaced by its component, as tools need their schemas.
+ * @throws {Error} a component refers to itself, or is not there
+ */
+export function withoutReferences(document: unknown): unknown {
+  const resolve = (node: unknown, depth: number): unknown => {
+    if (Array.isArray(node)) return node.map((it) => resolve(it, depth))
+    if (!isJson(node)) return node
+    const { success, data } = refShape.safeParse(node)
+    if (!success)
+      return Object.fromEntries(
+        Object.entries(node).map(([name, part]) => [name, resolve(part, depth)]),
+      )
+    const { $ref, ...beside } = data
+    const [root, ...path] = $ref.split('/')
+    const target = path.reduce<unknown>((at, name) => (isJson(at) ? at[name] : undefined), document)
+    if (root !== '#' || !isJson(target) || depth === REFERENCES_MAX)
+      throw new Error(`the OpenAPI document has the reference ${$ref}, which cannot be resolved`)
+    const title = path[1] === 'schemas' ? { title: path[2] } : {}
+    return { ...title, ...Object.assign({}, resolve(target, depth + 1)), ...beside }
+  }
+  return resolve(document, 0)
+}
+
 /**
  * Builds the tools from the service's own OpenAPI document, so that their schemas are those that validate the calls.
  * @throws {Error} the document is not that of a forumd
  */
 export function toolsOf(document: unknown): { tools: readonly Tool[]; words: Naming } {
-  const read = documentShape.parse(document)
+  const read = documentShape.parse(withoutReferences(document))
   const words = wordsOf(read)
   const drafts = new Map(
     DRAFT_ACTIONS.map((action) => [`POST ${words.api}${pathOfDraft(action)}`, action]),

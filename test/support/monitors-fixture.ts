@@ -1,7 +1,10 @@
+import * as z from 'zod'
+
 import { createApp } from '../../src/api/app.ts'
 import { deliveries } from '../../src/api/matches/deliveries.ts'
 import { monitors } from '../../src/api/monitors/routes.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
+import { withoutReferences } from '../../src/mcp/tools.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
 import { CUSTOMER, PLAN, startMonitorFixture } from '../unit/monitor/fixture.ts'
@@ -79,7 +82,9 @@ export function startMonitors({
     fixture,
     call,
     nudges: () => nudges,
-    document: () => call('/openapi.json'),
+    document: async () => ({
+      body: z.any().parse(withoutReferences((await call('/openapi.json')).body)),
+    }),
     add: (body: object, customer?: string) => call('/forum/monitor/add', body, customer),
     update: (body: object, customer?: string) => call('/forum/monitor/update', body, customer),
     remove: (body: object, customer?: string) => call('/forum/monitor/remove', body, customer),

@@ -1,7 +1,10 @@
+import * as z from 'zod'
+
 import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { createApp } from '../../src/api/app.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import { createReads } from '../../src/gateway/reads.ts'
+import { withoutReferences } from '../../src/mcp/tools.ts'
 import { createForum } from '../../src/platforms/reddit/adapter.ts'
 import { createRuntime } from '../../src/runtime/runtime.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
@@ -115,7 +118,9 @@ export async function startReading({
     post: (path: string, body: unknown, headers: Record<string, string> = {}) =>
       call(`${words.api}${path}`, { method: 'POST', body: JSON.stringify(body), headers }),
     account: () => call('/account/me'),
-    document: () => call('/openapi.json'),
+    document: async () => ({
+      body: z.any().parse(withoutReferences((await call('/openapi.json')).body)),
+    }),
     /** Paths requested from the platform. */
     requestedPaths: () => sandbox.requests.map(({ path }) => path),
     async [Symbol.asyncDispose]() {

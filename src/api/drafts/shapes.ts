@@ -97,20 +97,22 @@ export function approvalBody(words: Naming) {
 export const draftShapes = once(() => {
   const instant = z.iso.datetime()
   const open = z.record(z.string(), z.unknown())
-  const draft = z.object({
-    id: z.string(),
-    action: z.enum(DRAFT_ACTIONS),
-    body: open.describe(BODY_TEXT),
-    source: z
-      .string()
-      .nullable()
-      .describe('Source that it acts on; null: the source of the accounts.'),
-    status: z.enum(DRAFT_STATUSES),
-    created_at: instant,
-    expires_at: instant,
-    decided_at: instant.nullable(),
-    customer: z.object({ id: z.string(), name: z.string() }),
-    answer: open.nullable().describe('Answer of the write; null before it was made.'),
-  })
+  const draft = z
+    .object({
+      id: z.string(),
+      action: z.enum(DRAFT_ACTIONS),
+      body: open.describe(BODY_TEXT),
+      source: z
+        .string()
+        .nullable()
+        .describe('Source that it acts on; null: the source of the accounts.'),
+      status: z.enum(DRAFT_STATUSES),
+      created_at: instant,
+      expires_at: instant,
+      decided_at: instant.nullable(),
+      customer: z.object({ id: z.string(), name: z.string() }),
+      answer: open.nullable().describe('Answer of the write; null before it was made.'),
+    })
+    .meta({ title: 'Draft' })
   return { draft, page: z.object({ drafts: z.array(draft), ...pagingShape() }) }
 })

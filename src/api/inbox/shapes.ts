@@ -39,47 +39,49 @@ const inboxMonitorShape = () =>
   })
 
 const inboxItemShape = () =>
-  z.object({
-    id: z.string().meta({
-      description:
-        'Fullname of the item, after the name of its source and a slash unless that is the first one of a Reddit-style platform.',
-      examples: ['t3_1abcde'],
-    }),
-    source: z.string(),
-    kind: z.enum(['post', 'comment']),
-    title: z
-      .string()
-      .nullable()
-      .describe('Title of the post, or of the thread of a comment; null: unknown or erased.'),
-    excerpt: z
-      .string()
-      .describe('At most 300 characters around the first matched term, in one line.'),
-    highlights: z.array(rangeShape()).describe('Matched terms within the texts.'),
-    matched_terms: z.array(z.string()),
-    url: z.string().nullable(),
-    place: z.string().describe('Place of the item, such as its community.'),
-    author: z.string().nullable(),
-    score: z.number().nullable(),
-    comments: z.number().nullable(),
-    created: z.string().nullable(),
-    sentiment: z.string().nullable(),
-    intent: z.string().nullable(),
-    relevance: z.number().nullable(),
-    erased: z
-      .boolean()
-      .describe('True: its content was deleted at its source, or is past its retention.'),
-    matched_at: instant().describe('First match, which is the order of the list.'),
-    monitors: z
-      .array(inboxMonitorShape())
-      .describe('Monitors that matched it, the first first; at most 20.'),
-    state: state(),
-    starred: z.boolean(),
-    label: z.string().nullable(),
-    changed: z
-      .object({ at: instant(), by: keyShape().nullable() })
-      .nullable()
-      .describe('Last change of state, star or label; null: none.'),
-  })
+  z
+    .object({
+      id: z.string().meta({
+        description:
+          'Fullname of the item, after the name of its source and a slash unless that is the first one of a Reddit-style platform.',
+        examples: ['t3_1abcde'],
+      }),
+      source: z.string(),
+      kind: z.enum(['post', 'comment']),
+      title: z
+        .string()
+        .nullable()
+        .describe('Title of the post, or of the thread of a comment; null: unknown or erased.'),
+      excerpt: z
+        .string()
+        .describe('At most 300 characters around the first matched term, in one line.'),
+      highlights: z.array(rangeShape()).describe('Matched terms within the texts.'),
+      matched_terms: z.array(z.string()),
+      url: z.string().nullable(),
+      place: z.string().describe('Place of the item, such as its community.'),
+      author: z.string().nullable(),
+      score: z.number().nullable(),
+      comments: z.number().nullable(),
+      created: z.string().nullable(),
+      sentiment: z.string().nullable(),
+      intent: z.string().nullable(),
+      relevance: z.number().nullable(),
+      erased: z
+        .boolean()
+        .describe('True: its content was deleted at its source, or is past its retention.'),
+      matched_at: instant().describe('First match, which is the order of the list.'),
+      monitors: z
+        .array(inboxMonitorShape())
+        .describe('Monitors that matched it, the first first; at most 20.'),
+      state: state(),
+      starred: z.boolean(),
+      label: z.string().nullable(),
+      changed: z
+        .object({ at: instant(), by: keyShape().nullable() })
+        .nullable()
+        .describe('Last change of state, star or label; null: none.'),
+    })
+    .meta({ title: 'InboxItem' })
 
 export const inboxWholeShape = () =>
   inboxItemShape().extend({

@@ -190,30 +190,32 @@ const payloadShape = once(() =>
 )
 
 const deliveryShape = () =>
-  z.object({
-    delivery_id: z.string(),
-    monitor_id: z.string(),
-    webhook_id: z.string().nullable(),
-    status: z.enum(DELIVERY_STATUSES),
-    attempts: z.int(),
-    last_error: z.string().nullable(),
-    created_at: z.string(),
-    delivered_at: z.string().nullable(),
-    retrying: z.boolean().describe('True if it waits after a failed attempt.'),
-    next_attempt_at: z
-      .string()
-      .nullable()
-      .describe('Due time of the next attempt; null unless pending.'),
-    held_until: z
-      .string()
-      .nullable()
-      .describe('End of the quiet hours for which it waits; null: it does not.'),
-    redeliver_refusal: z
-      .enum(REDELIVER_REFUSALS)
-      .nullable()
-      .describe('Reason why it cannot be sent again now; null if it can.'),
-    payload: payloadShape(),
-  })
+  z
+    .object({
+      delivery_id: z.string(),
+      monitor_id: z.string(),
+      webhook_id: z.string().nullable(),
+      status: z.enum(DELIVERY_STATUSES),
+      attempts: z.int(),
+      last_error: z.string().nullable(),
+      created_at: z.string(),
+      delivered_at: z.string().nullable(),
+      retrying: z.boolean().describe('True if it waits after a failed attempt.'),
+      next_attempt_at: z
+        .string()
+        .nullable()
+        .describe('Due time of the next attempt; null unless pending.'),
+      held_until: z
+        .string()
+        .nullable()
+        .describe('End of the quiet hours for which it waits; null: it does not.'),
+      redeliver_refusal: z
+        .enum(REDELIVER_REFUSALS)
+        .nullable()
+        .describe('Reason why it cannot be sent again now; null if it can.'),
+      payload: payloadShape(),
+    })
+    .meta({ title: 'Delivery' })
 
 function toDelivery({ id, body, created_at, delivered_at, held_until, ...row }: ListedDelivery) {
   const { monitor_id, webhook_id, status, attempts, last_error } = row

@@ -20,17 +20,19 @@ export const toAlarm = ({
 export const alarmsShape = () =>
   z
     .array(
-      z.object({
-        kind: z
-          .enum(ALARM_KINDS)
-          .describe('silent: no match for silent_after_h. degraded: coverage_24h is degraded.'),
-        since: z.string().meta({ format: 'date-time' }),
-        repeats: z.int(),
-        next_repeat_at: z
-          .string()
-          .nullable()
-          .meta({ format: 'date-time', description: 'Null: it is not repeated any more.' }),
-        acknowledged_at: z.string().nullable().meta({ format: 'date-time' }),
-      }),
+      z
+        .object({
+          kind: z
+            .enum(ALARM_KINDS)
+            .describe('silent: no match for silent_after_h. degraded: coverage_24h is degraded.'),
+          since: z.string().meta({ format: 'date-time' }),
+          repeats: z.int(),
+          next_repeat_at: z
+            .string()
+            .nullable()
+            .meta({ format: 'date-time', description: 'Null: it is not repeated any more.' }),
+          acknowledged_at: z.string().nullable().meta({ format: 'date-time' }),
+        })
+        .meta({ title: 'Alarm' }),
     )
     .describe('Alarms that are not over.')

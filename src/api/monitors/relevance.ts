@@ -80,21 +80,23 @@ const faultShape = () => z.enum(MODEL_FAULTS).nullable().describe('Why there is 
 
 /** Shape of {@link judgementOf}, for the document. */
 export const judgementShape = () =>
-  z.object({
-    outcome: z
-      .enum(['relevant', 'irrelevant', 'unjudged', 'waiting'])
-      .describe('unjudged: delivered without a verdict. waiting: there is none yet.'),
-    score: z.number().nullable().describe('From 0, not relevant, to 1.'),
-    min_score: z.number().nullable().describe('Minimum of the monitor at that time.'),
-    reason: z.string().nullable().describe("The model's words."),
-    model: z.string().nullable().describe('Name of the model.'),
-    fault: faultShape(),
-    at: z.string().meta({ format: 'date-time', description: 'While waiting: since when.' }),
-    next_attempt_at: z.string().nullable().meta({
-      format: 'date-time',
-      description: 'When it is judged, or judged again; null: it has a result.',
-    }),
-  })
+  z
+    .object({
+      outcome: z
+        .enum(['relevant', 'irrelevant', 'unjudged', 'waiting'])
+        .describe('unjudged: delivered without a verdict. waiting: there is none yet.'),
+      score: z.number().nullable().describe('From 0, not relevant, to 1.'),
+      min_score: z.number().nullable().describe('Minimum of the monitor at that time.'),
+      reason: z.string().nullable().describe("The model's words."),
+      model: z.string().nullable().describe('Name of the model.'),
+      fault: faultShape(),
+      at: z.string().meta({ format: 'date-time', description: 'While waiting: since when.' }),
+      next_attempt_at: z.string().nullable().meta({
+        format: 'date-time',
+        description: 'When it is judged, or judged again; null: it has a result.',
+      }),
+    })
+    .meta({ title: 'Judgement' })
 
 const limitShape = () => z.int().nullable().describe('Null: no limit.')
 

@@ -4,6 +4,7 @@ import { ApiError } from '../../core/base/errors.ts'
 import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
 import { attentionSchema, readAttention } from '../../core/delivery/attention.ts'
+import { filterSchema } from '../../core/filter/fields.ts'
 import { decodeFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
 import { type Naming, toWire } from '../../core/forum/naming.ts'
 import type { Plan } from '../../core/limits/plan.ts'
@@ -17,6 +18,7 @@ import {
   type Monitor,
   MONITOR_PAUSE_REASONS,
 } from '../../store/monitoring/monitors.ts'
+import { documentAs } from '../openapi/route-docs.ts'
 import { alarmsShape } from './alarms.ts'
 import { relevanceHealthShape } from './relevance.ts'
 
@@ -98,7 +100,7 @@ export const createMonitorShapes = (words: Naming) =>
     const fields = {
       id: text,
       name: maybeText,
-      filter_spec: z.looseObject({}),
+      filter_spec: z.looseObject({}).meta(documentAs(() => filterSchema(words))),
       cadence_s: count.describe('Promised interval, in seconds.'),
       requested_cadence_s: count.nullable().describe('Interval of the request; null: the default.'),
       raised: flag.describe('True if the plan does not allow the requested interval.'),
@@ -138,7 +140,7 @@ export const createMonitorShapes = (words: Naming) =>
     return {
       changed: z.looseObject({ ...fields, warnings }),
       list: z.looseObject({
-        monitors: z.array(z.looseObject(fields)),
+        monitors: z.array(z.looseObject(fields).meta({ title: 'Monitor' })),
         slots: z.looseObject({
           used: count,
           total: count,

@@ -35,11 +35,12 @@ const BOUNDING_KEYS = ['maxLength', 'enum', 'const', 'format', 'pattern']
 
 /**
  * Adds the maximum size to each part of an input schema. Parts without a bound get that of the
- * whole, `bytes`, so that generated clients can check a call before sending it.
+ * whole, `bytes`, so that generated clients can check a call before sending it. Those with a title get theirs as
+ * components.
  */
 function addBounds(schema: unknown, bytes: number): unknown {
   if (Array.isArray(schema)) return schema.map((it) => addBounds(it, bytes))
-  if (!isObject(schema)) return schema
+  if (!isObject(schema) || typeof schema['title'] === 'string') return schema
   const parts = Object.entries(schema).map(([name, part]) => [
     name,
     // Examples are not schemas, even if a field is named like one.
@@ -112,6 +113,7 @@ const SENTENCES = ['summary', 'description']
 function describeFields(words: Naming, node: unknown, parent: string): unknown {
   if (Array.isArray(node)) return node.map((it) => describeFields(words, it, parent))
   if (!isObject(node)) return node
+  if (typeof node['title'] === 'string') parent = node['title']
   return Object.fromEntries(
     Object.entries(node).map(([name, part]) => {
       if (AS_THEY_ARE.includes(name)) return [name, part]
@@ -182,7 +184,7 @@ export function openApiDocument({
   words: Naming
   public_url: string
 }): Json {
-  const paths: Record<string, Json> = {}
+  const paths: Record<string, Record<string, Json>> = {}
   const tags = new Set<string>()
   const examples = exampleBodies(words)
   const texts = operationTexts(words)
@@ -205,6 +207,7 @@ export function openApiDocument({
     })
     paths[openapi_path] = { ...paths[openapi_path], [method.toLowerCase()]: operation }
   }
+  const named = toComponents(paths, bodyMax(words, ''))
   const document = {
     openapi: '3.1.0',
     info: {
@@ -228,11 +231,82 @@ export function openApiDocument({
         },
       },
       headers: HEADERS,
-      schemas: { Error: errorSchema(words) },
+      schemas: { Error: errorSchema(words), ...named.schemas },
+      responses: named.responses,
     },
   }
   return z.record(z.string(), z.unknown()).parse(toWireText(words, document))
 }
+
+/**
+ * Moves each schema with a title to `components.schemas`, and each refusal that several operations share to
+ * `components.responses`, so that a generated client has one type for each object of the interface. The schema of a
+ * request that differs from that of answers, by its defaults, has the title with `Input`.
+ * @throws {Error} if two different schemas have one title
+ */
+function toComponents(paths: Record<string, Record<string, Json>>, body_max: number) {
+  const schemas: Json = {}
+  const responses: Json = {}
+  const operations = Object.values(paths).flatMap((it) => Object.values(it))
+
+  const nameOf = (title: string, schema: Json, is_input: boolean): string => {
+    const known = schemas[title]
+    const bounded = is_input ? addBounds(schema, body_max) : schema
+    if (known === undefined || Bun.deepEquals(known, schema)) schemas[title] = bounded
+    else if (!Bun.deepEquals(known, bounded)) {
+      if (!is_input || title.endsWith('Input'))
+        throw new Error(`two schemas have the title ${title}`)
+      return nameOf(`${title}Input`, schema, true)
+    }
+    return title
+  }
+  const toRef = (node: unknown, is_input: boolean): unknown => {
+    if (Array.isArray(node)) return node.map((it) => toRef(it, is_input))
+    if (!isObject(node)) return node
+    const inner: Json = Object.fromEntries(
+      Object.entries(node).map(([name, part]) => [
+        name,
+        AS_THEY_ARE.includes(name) ? part : toRef(part, is_input),
+      ]),
+    )
+    const { title, description, ...schema } = inner
+    if (typeof title !== 'string') return inner
+    const name = nameOf(title, schema, is_input)
+    return {
+      $ref: `#/components/schemas/${name}`,
+      ...(description === undefined ? {} : { description }),
+    }
+  }
+
+  const refusals_of = operations.map(({ responses: all }) =>
+    Object.entries(isObject(all) ? all : {}).filter(([status]) => Number(status) >= 400),
+  )
+  const shared = Map.groupBy(refusals_of.flat(), ([, answer]) => JSON.stringify(answer))
+  for (const [at, operation] of operations.entries()) {
+    const { responses: all } = operation
+    const refs = (refusals_of[at] ?? []).flatMap(([status, answer]) => {
+      if (!isObject(answer) || (shared.get(JSON.stringify(answer)) ?? []).length < 2) return []
+      const name = `Status${status}${pascal(String(answer['description']))}`
+      responses[name] = answer
+      return [[status, { $ref: `#/components/responses/${name}` }]]
+    })
+    operation['responses'] = toRef(
+      { ...(isObject(all) && all), ...Object.fromEntries(refs) },
+      false,
+    )
+  }
+  for (const operation of operations)
+    for (const part of ['requestBody', 'parameters'])
+      if (part in operation) operation[part] = toRef(operation[part], true)
+  return { schemas, responses }
+}
+
+const pascal = (text: string): string =>
+  text
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .map(capital)
+    .join('')
 
 const openApiPath = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 

@@ -59,7 +59,7 @@ const COUNTS = { calls: 19, billed_calls: 19, cost_usd: 0.038, errors: 0 }
 /** Fields that an example shows as null where that is allowed: their usual state. */
 const NULLS = new Set(
   `
-  area collected_until crosspost_origin error evidence failing_since figures flair_text
+  area collected_until crosspost_origin error evidence failing_since fault figures flair_text
   held_until hint judgement kind_inferred_from link_url next_attempt_at next_before next_cursor
   note paused_at reason reason_code relevance removed requested_cadence_s thumbnail_url undoes
   undone_by unknown_reason unresolved_reason waiting_until
@@ -207,6 +207,8 @@ const VALUES: Readonly<Record<string, unknown>> = {
   source: 'hn',
   starred: true,
   status: 'delivered',
+  'state.since': AT,
+  'state.status': 'works',
   status_code: 503,
   stream: 'posts:coffee',
   subforum: 'coffee',

@@ -38,7 +38,7 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<st
       if (io === 'input' && fallback !== undefined) Object.assign(json, { default: fallback })
       if (io === 'input' && examples !== undefined) Object.assign(json, { examples })
       if ('documented_as' in json) {
-        Object.assign(json, jsonSchema(documented_shape.parse(json).documented_as(), io))
+        Object.assign(json, jsonSchema(documented_shape.parse(json).documented_as(), 'input'))
         delete json['documented_as']
       }
       if (json.type === 'integer') json.format ??= 'int64'

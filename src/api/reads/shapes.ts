@@ -28,9 +28,14 @@ export const createShapes = (words: Naming) =>
       ...toWire(words, post),
       crosspost_origin: z.looseObject(toWire(words, origin)).nullable(),
     }
-    const postRow = z.looseObject(postFields)
+    const postRow = z.looseObject(postFields).meta({ title: 'Post' })
+    const commentFields = toWire(words, comment)
+    const commentRow = z.looseObject(commentFields).meta({ title: 'Comment' })
+    const userRow = z.looseObject(user).meta({ title: 'User' })
     const posts = z.array(postRow)
-    const deepRow = z.looseObject({ ...toWire(words, deep), post: postRow })
+    const deepRow = z
+      .looseObject({ ...toWire(words, deep), post: postRow })
+      .meta({ title: 'FoundComment' })
     const deepAuthor = toWire(words, {
       author: text,
       comment_count: whole,
@@ -38,7 +43,8 @@ export const createShapes = (words: Naming) =>
       subforums: z.array(text),
       top_comment: deepRow,
     })
-    const communities = z.array(z.looseObject(community))
+    const communityRow = z.looseObject(community).meta({ title: 'Community' })
+    const communities = z.array(communityRow)
     return {
       post: postRow,
       posts: z.looseObject({ posts, ...turn }),
@@ -48,12 +54,16 @@ export const createShapes = (words: Naming) =>
         meta: z.looseObject({ scanned: whole, kept: whole }).optional(),
       }),
       media: z.looseObject({
-        posts: z.array(z.looseObject({ ...postFields, media: z.looseObject(media) })),
+        posts: z.array(
+          z
+            .looseObject({ ...postFields, media: z.looseObject(media) })
+            .meta({ title: 'PostWithMedia' }),
+        ),
         scanned: whole,
         ...turn,
       }),
       comments: z.looseObject({
-        comments: z.array(z.looseObject(toWire(words, comment))),
+        comments: z.array(commentRow),
         ...turn,
       }),
       deep: z.looseObject({
@@ -89,16 +99,18 @@ export const createShapes = (words: Naming) =>
           }),
         ),
       }),
-      user: z.looseObject(user),
-      users: z.looseObject({ users: z.array(z.looseObject(user)), ...turn }),
-      community: z.looseObject(community),
+      user: userRow,
+      users: z.looseObject({ users: z.array(userRow), ...turn }),
+      community: communityRow,
       communities: z.looseObject({ communities, ...turn }),
       directory: z.looseObject({ ...toWire(words, { subforums: communities }), ...turn }),
       items: z.looseObject({
         items: z.array(
           z.union([
-            z.looseObject({ kind: z.literal('post'), ...postFields }),
-            z.looseObject({ kind: z.literal('comment'), ...toWire(words, comment) }),
+            z.looseObject({ kind: z.literal('post'), ...postFields }).meta({ title: 'ListedPost' }),
+            z
+              .looseObject({ kind: z.literal('comment'), ...commentFields })
+              .meta({ title: 'ListedComment' }),
           ]),
         ),
         ...turn,

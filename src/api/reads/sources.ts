@@ -9,33 +9,35 @@ import { notSupported } from '../http/errors.ts'
 import { archivePaths, isUnderPath, sourcePath } from '../http/routes.ts'
 import { answers } from '../openapi/route-docs.ts'
 
-const sourceShape = z.object({
-  name: z.string(),
-  kind: z.string(),
-  url: z.string().describe('Address of its pages.'),
-  capabilities: z
-    .array(z.string())
-    .readonly()
-    .describe('Names of what it can do, such as `posts` or `monitor`.'),
-  place_examples: z
-    .array(z.string())
-    .readonly()
-    .describe('Names of places as this source writes them.'),
-  proof: z.string().nullable(),
-  state: z
-    .object({
-      status: z
-        .enum(['never_tried', 'works', 'fails'])
-        .describe('`never_tried`: nothing was requested since the start.'),
-      fault: z.string().nullable().describe('Why it fails, such as `unavailable:503`.'),
-      since: z.string().nullable().describe('Start of the present status.'),
-      last_request_at: z.string().nullable(),
-      requests_last_minute: z.number(),
-      requests_per_minute: z.number().describe('Limit of requests a minute.'),
-    })
-    .describe('State of the source, by its own answers since the start.'),
-  ends_at: z.string().nullable(),
-})
+const sourceShape = z
+  .object({
+    name: z.string(),
+    kind: z.string(),
+    url: z.string().describe('Address of its pages.'),
+    capabilities: z
+      .array(z.string())
+      .readonly()
+      .describe('Names of what it can do, such as `posts` or `monitor`.'),
+    place_examples: z
+      .array(z.string())
+      .readonly()
+      .describe('Names of places as this source writes them.'),
+    proof: z.string().nullable(),
+    state: z
+      .object({
+        status: z
+          .enum(['never_tried', 'works', 'fails'])
+          .describe('`never_tried`: nothing was requested since the start.'),
+        fault: z.string().nullable().describe('Why it fails, such as `unavailable:503`.'),
+        since: z.string().nullable().describe('Start of the present status.'),
+        last_request_at: z.string().nullable(),
+        requests_last_minute: z.number(),
+        requests_per_minute: z.number().describe('Limit of requests a minute.'),
+      })
+      .describe('State of the source, by its own answers since the start.'),
+    ends_at: z.string().nullable(),
+  })
+  .meta({ title: 'Source' })
 
 export type SourceInfo = z.output<typeof sourceShape>
 

@@ -198,7 +198,7 @@ export const shapes = once(() => {
       .optional()
       .describe('Key that v1a is verified with: whpk_ and base64. Absent without v1a.'),
   }
-  const webhook = signed.extend(keyed)
+  const webhook = signed.extend(keyed).meta({ title: 'Webhook' })
   const created = webhook.extend({
     secret: z.string(),
     kind_inferred_from: z.string().nullable(),
@@ -228,7 +228,11 @@ export const shapes = once(() => {
       public_key: keyed.public_key,
     }),
     report,
-    list: z.object({ webhooks: z.array(webhook.extend({ health: healthShape() })) }),
+    list: z.object({
+      webhooks: z.array(
+        webhook.extend({ health: healthShape() }).meta({ title: 'WebhookWithHealth' }),
+      ),
+    }),
     deleted: z.object({ deleted: z.boolean(), id: z.string() }),
   }
 })

@@ -298,14 +298,16 @@ function canonical(
 }
 
 const proxyShape = () =>
-  z.union([
-    z.string(),
-    z.object({
-      server: z.string(),
-      username: z.string().nullish(),
-      password: z.string().nullish(),
-    }),
-  ])
+  z
+    .union([
+      z.string(),
+      z.object({
+        server: z.string(),
+        username: z.string().nullish(),
+        password: z.string().nullish(),
+      }),
+    ])
+    .meta({ title: 'Proxy' })
 
 /** Egress proxy of a call. Its parser describes what is invalid. */
 export const proxyField = (schemes: readonly string[]) =>

@@ -126,9 +126,11 @@ const fields = once(() => {
       .describe(
         'Repeat an alarm at this interval until it is acknowledged or over; null: send it once.',
       ),
-  }).refine((it) => it.escalate === null || it.silent_after_h !== null || it.alarm_on_degraded, {
-    error: `${field('escalate')} repeats alarms: set silent_after_h or alarm_on_degraded beside it`,
   })
+    .refine((it) => it.escalate === null || it.silent_after_h !== null || it.alarm_on_degraded, {
+      error: `${field('escalate')} repeats alarms: set silent_after_h or alarm_on_degraded beside it`,
+    })
+    .meta({ title: 'Attention' })
 })
 
 /** Schema of the field `attention` of a monitor; defaults are filled in. */

@@ -640,6 +640,7 @@ export const filterSchema = (words: Naming) =>
         }),
       ),
     )
+    .meta({ title: 'Filter' })
     .describe(
       'The filter of a monitor. All given fields must match; at least one place or keyword is required.',
     )

@@ -37,12 +37,14 @@ const shape = once(() => ({
 
 /** Schema of the field `relevance` of a monitor; defaults are filled in. */
 export const relevanceSchema = once(() =>
-  z.strictObject(shape(), {
-    error: (issue) =>
-      issue.code === 'unrecognized_keys'
-        ? `relevance does not have the field ${issue.keys.join(', ')}; allowed: ${Object.keys(shape()).join(', ')}`
-        : 'relevance must be an object or null',
-  }),
+  z
+    .strictObject(shape(), {
+      error: (issue) =>
+        issue.code === 'unrecognized_keys'
+          ? `relevance does not have the field ${issue.keys.join(', ')}; allowed: ${Object.keys(shape()).join(', ')}`
+          : 'relevance must be an object or null',
+    })
+    .meta({ title: 'Relevance' }),
 )
 
 export type RelevanceRules = z.output<ReturnType<typeof relevanceSchema>>

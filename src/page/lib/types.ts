@@ -18,7 +18,8 @@ type Owned = { customer?: { id: string; name: string } | null }
 export type MonitorList = ResponseBody<'/forum/monitor/list'>
 export type Monitor = MonitorList['monitors'][number] & { warnings?: string[] }
 export type Stream = Monitor['streams'][number]
-export type FilterSpec = Monitor['filter_spec']
+/** Fields that this page does not know are kept. */
+export type FilterSpec = Record<string, unknown>
 
 export type Health = ResponseBody<'/forum/monitor/health'>
 export type Coverage = Health['coverage_24h']
