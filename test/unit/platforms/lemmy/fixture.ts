@@ -54,7 +54,7 @@ export function createServer(
     posts: new Map<number, Entry>(),
     comments: new Map<number, Entry>(),
     modlog: [] as ModEntry[],
-    bans: [] as { id: number; person: number; at: number }[],
+    bans: [] as { id: number; person: number; at: number; ends?: boolean }[],
     /** Paths of all requests, with their queries. */
     requests: [] as string[],
     bodies: [] as unknown[],
@@ -205,8 +205,8 @@ export function createServer(
         })),
       })
     return json({
-      banned: world.bans.map(({ id, person: other_person_id, at }) => ({
-        mod_ban: { id, other_person_id, banned: true, when_: iso(at) },
+      banned: world.bans.map(({ id, person: other_person_id, at, ends }) => ({
+        mod_ban: { id, other_person_id, banned: ends !== true, when_: iso(at) },
       })),
       removed_posts: of('post').map(({ id, target, restored }) => ({
         mod_remove_post: { id, post_id: target, removed: !restored },

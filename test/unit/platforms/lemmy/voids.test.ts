@@ -270,6 +270,34 @@ test('v3: a ban that removes everything without a log of it is found by its auth
   expect(gone.gone.toSorted()).toEqual(['t1_501', 't3_101'])
 })
 
+test('v3: what a ban had removed before it was read is asked for at the end of the ban', async () => {
+  await using fixture = createServer('v3')
+  const { world, put, step } = fixture
+  put('comment', 500)
+  let { state } = await step(null)
+  world.now += 30 * S
+  put('comment', 501, { is_removed: true, is_unlisted: true })
+  put('comment', 502)
+  for (let n = 0; n < 3; n++) {
+    world.now += 30 * S
+    ;({ state } = await step(state))
+  }
+  const ended_at = world.now + 10 * S
+  world.now = ended_at + MINUTE
+  put('comment', 501, { is_unlisted: true })
+  world.bans = [{ id: 3, person: 7, at: ended_at, ends: true }]
+  const found: string[] = []
+  for (let n = 0; n < 3; n++) {
+    const next = await step(state)
+    found.push(...next.items.map(({ name }) => name))
+    // Nothing is claimed of the time after the end of the ban before the item was read.
+    if (!found.includes('t1_501')) expect(next.verified_until).toBeLessThanOrEqual(ended_at)
+    ;({ state } = next)
+    world.now += 10 * S
+  }
+  expect(found).toContain('t1_501')
+})
+
 test('requests by id end where the share of monitors in the minute ends', async () => {
   await using fixture = createServer('v3', { requests_per_minute: 600 })
   const { put, source, clock } = fixture
