@@ -116,22 +116,26 @@ export function newState(now: number): State {
 }
 
 /**
- * Starts a series behind the last row that was created there before `since` (epoch ms), or at the present end. True: there is
- * such a row, or none at all, so that every id since then is above. Otherwise the rows are all that is read of that time.
+ * Starts a series before the first row that was created since `since` (epoch ms), or at the present end. False: every row is that
+ * young, and there may be others below.
  */
 export function begin(series: Series, views: Row[], kind: SeriesName, since = Infinity): boolean {
-  const rows = views.map((view) => ({ id: idOf(kind, view), object: fieldsOf(view[kind]) }))
-  const ids = rows.map(({ id }) => id)
-  // The copy of an item of another server has the time of that server.
-  const old = rows.filter(({ object }) => object['local'] !== false && createdOf(object) < since)
-  const is_whole = old.length > 0 || rows.length === 0
-  series.bound = Math.max(0, ...ids)
-  series.last =
-    since === Infinity || !is_whole ? series.bound : Math.max(0, ...old.map(({ id }) => id))
-  series.first = is_whole ? series.last + 1 : Math.min(...ids)
+  const rows = views.map((view) => {
+    const object = fieldsOf(view[kind])
+    // The copy of an item of another server has the time of that server, which may be ahead.
+    const is_own = object['local'] !== false
+    return { id: idOf(kind, view), is_own, is_young: createdOf(object) >= since }
+  })
+  const old = rows.filter(({ is_young }) => !is_young)
+  const base = Math.max(0, ...old.filter(({ is_own }) => is_own).map(({ id }) => id))
+  const young = rows.filter(({ id, is_young }) => is_young && id > base).map(({ id }) => id)
+  series.bound = Math.max(0, ...rows.map(({ id }) => id))
+  // Ids between an old row and the first young one may be from before the start, and most of them have no item.
+  series.last = young.length === 0 ? series.bound : Math.min(...young) - 1
+  series.first = series.last + 1
   series.floor = series.bound
   if (since === Infinity) keepRows(series, views, kind)
-  return is_whole
+  return old.length > 0 || rows.length === 0
 }
 
 /**
