@@ -285,6 +285,14 @@ export function furtherOf(config: Pick<Config, 'source'>): Config['source'] {
   return config.source.filter((it) => it !== home)
 }
 
+/** Names of the feeds of a source that polls each of them alone; undefined: it does not. */
+export const feedsOf = (source: Config['source'][number]): string[] | undefined =>
+  'feeds' in source
+    ? source.feeds.length > 0
+      ? source.feeds.map(({ name }) => name)
+      : ['feed']
+    : undefined
+
 /** Names of the sources that callers need not name, and whose items have no prefix. */
 export const sourceWords = (config: Pick<Config, 'source'>) => ({
   default_source: config.source[0]?.name ?? '',

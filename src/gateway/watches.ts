@@ -22,6 +22,7 @@ type StepCall = {
   interval_s: number
   signal: AbortSignal
   places: readonly string[]
+  feed?: string
   /** The earliest start of a monitor that waits for the first step, epoch ms; null: none does. */
   since?: number | null
 }
@@ -30,6 +31,7 @@ export type SourceWatch = {
   name: string
   /** Proof by its ids that nothing was missed. */
   proof: IdWatch['proof']
+  feeds?: readonly string[] | undefined
   has(capability: Parameters<Source['capabilities']['has']>[0]): boolean
   /** True when `place` is a name that it could have. */
   isPlace(place: string): boolean
@@ -166,6 +168,7 @@ export function createSourceWatch({
   return {
     name,
     proof: watch.proof,
+    feeds: watch.feeds,
     has: (capability) => capabilities.has(capability),
     isPlace,
     spell: (place) => source.spell?.(place) ?? place,
@@ -193,9 +196,10 @@ export function createSourceWatch({
     behind_ms: behindMs,
     // What a source states is never later than the present.
     ours: (at) => Math.min(at - lead(clock_offset_ms()), clock.now()),
-    async step(state, { interval_s, signal, places, since = null }) {
+    async step(state, { interval_s, signal, places, since = null, feed }) {
       const step = await watch.advance(state, {
         requests: Math.max(watch.requests_min ?? 0, shareOf(interval_s)),
+        feed,
         // The clock of a source is known from its first answer on.
         ...(since !== null && { since: () => since - behindMs() }),
         interval_s,

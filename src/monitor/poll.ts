@@ -118,9 +118,10 @@ export function createPollRunner(
     behind_ms: watch?.behind_ms() ?? 0,
   })
 
-  const callOf = ({ id, interval_s, state }: Feed) => ({
+  const callOf = ({ id, interval_s, state, source, place }: Feed) => ({
     interval_s,
     signal,
+    ...(place !== source && { feed: place.slice(source.length + 1) }),
     places: listWatchedPlaces(db, id),
     since: state === null ? firstStart(db, id) : null,
   })

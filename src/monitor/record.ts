@@ -39,6 +39,7 @@ import {
   FIRST_POLL_SEQ,
   paceOf,
   postponeFeed,
+  scheduleFeed,
 } from '../store/monitoring/feeds.ts'
 import { closeIdGaps, insertIdGaps, settleIdGap } from '../store/monitoring/id-gaps.ts'
 import {
@@ -327,6 +328,9 @@ function recordStep(
   }
   if (step.went_back) log('warn', 'monitor.ids_went_back', { feed: key })
   if (cut !== null && cut.retry_after_s > 0) postpone(db, feed, step, cut.retry_after_s)
+  // A feed that is asked less often than its monitors want is still looked at before it counts as stalled.
+  if (step.next_at !== null && step.next_at > ended_at)
+    scheduleFeed(db, feed_id, Math.min(step.next_at, ended_at + 2000 * feed.interval_s))
   const cut_reason = cut?.reason ?? null
   insertCheck(db, { feed_id, started_at, ended_at, cut_reason, new_items, pages: step.requests })
   const [by_time, by_ids] = [true, false].map((it) =>

@@ -140,7 +140,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     const has_home = deps.words.home !== null
     const coverage = coverageContext(deps.watch, deps.watches)
     transact(db, () =>
-      attachConfigured(db, [...deps.watches.keys()], { active_since, now, has_home }, coverage),
+      attachConfigured(db, deps.watches, { active_since, now, has_home }, coverage),
     )
   }
 

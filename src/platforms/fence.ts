@@ -192,7 +192,10 @@ type Fence = ReturnType<typeof createFence>
 
 const fencedWatch = (watch: IdWatch, { read }: Fence): IdWatch => ({
   ...watch,
-  advance: read<Parameters<IdWatch['advance']>, WatchStep>(watch.advance, true),
+  advance: read<Parameters<IdWatch['advance']>, WatchStep>(
+    watch.advance,
+    (watch.feeds?.length ?? 1) === 1,
+  ),
   ...(watch.settle && { settle: read(watch.settle, true) }),
   reread: read<Parameters<IdWatch['reread']>, Reread>(watch.reread, true),
 })

@@ -157,6 +157,8 @@ export type WatchStep = {
    * named, epoch ms by our clock. `dropped_24h`: those that no later step reads. Absent: the source names none.
    */
   changes?: ChangesWaiting
+  /** When the next step is worth its request, epoch ms by our clock; absent: at the pace of the monitors. */
+  next_at?: number
   /**
    * Of the first step: everything that was created since then was read, or is read by later steps. Absent: nothing of
    * the time before the step.
@@ -166,6 +168,8 @@ export type WatchStep = {
 }
 
 export type WatchCall = {
+  /** The feed to read, of a watch that has several. */
+  feed?: string | undefined
   /** At most this many requests. */
   requests: number
   /**
@@ -220,6 +224,8 @@ export type IdWatch = {
   relisted_ms: number
   /** A step may send this many requests, however short the interval. Absent: a few. */
   requests_min?: number
+  /** Names of feeds that are polled each alone, each with a state of its own. Absent: the source is one. */
+  feeds?: readonly string[]
   /**
    * Steps are made at least this often, also if monitors ask for less, because the source soon forgets what it has
    * announced. Absent: as often as they ask.

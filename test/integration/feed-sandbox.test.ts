@@ -58,6 +58,7 @@ async function startWorld(seed: number) {
     async step() {
       now += 2 * MINUTE
       const step = await source.watch?.advance(state, {
+        feed: 'bikes',
         requests: 5,
         interval_s: 60,
         deadline_at: now + MINUTE,

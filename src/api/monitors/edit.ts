@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { ApiError, checkAll, invalid } from '../../core/base/errors.ts'
 import { meant, nearest } from '../../core/base/text.ts'
 import { type Attention, encodeAttention } from '../../core/delivery/attention.ts'
-import { checkSources, placesOf } from '../../core/filter/feeds.ts'
+import { checkSources, placesOf, withFeeds } from '../../core/filter/feeds.ts'
 import type { FilterSpec } from '../../core/filter/fields.ts'
 import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
 import { furtherSources, watchesHome } from '../../core/filter/spec.ts'
@@ -205,6 +205,13 @@ async function checkSourcePlaces(
 }
 
 /** A filter with places as the items of its sources name them: another spelling would match nothing. */
+const feedPlacesOf = (spec: FilterSpec, watches: Watches, { home }: Pick<Naming, 'home'>) =>
+  withFeeds(
+    placesOf(spec, [...watches.keys()], home !== null),
+    spec,
+    (source) => watches.get(source)?.feeds,
+  )
+
 function spelledPlaces(spec: FilterSpec, watches: Watches): FilterSpec {
   const sources = furtherSources(spec, [...watches.keys()]).flatMap((it) => watches.get(it) ?? [])
   const subforum = spec.subforum.flatMap((place) => {
@@ -270,7 +277,7 @@ export async function addMonitor(
 ) {
   const spec = spelledPlaces(parseFilterSpec(given.filter_spec, words), watches)
   const plan = plan_of(customer.plan)
-  const places = placesOf(spec, [...watches.keys()], words.home !== null)
+  const places = feedPlacesOf(spec, watches, words)
   if (given.baseline_item_id !== undefined && places.some(({ kind }) => kind === 'all'))
     throw invalid(
       'baseline_item_id',
@@ -348,7 +355,7 @@ export async function editMonitor(
     given.filter_spec === undefined
       ? null
       : spelledPlaces(parseFilterSpec(given.filter_spec, words), watches)
-  const places = spec && placesOf(spec, [...watches.keys()], words.home !== null)
+  const places = spec && feedPlacesOf(spec, watches, words)
   const plan = plan_of(customer.plan)
   const requested_at = clock.now()
   const begins_at = beginningAt(requested_at, watch.clock_earliest_ms())

@@ -12,6 +12,7 @@ import {
   WINDOW_MS,
   windowSince,
 } from '../../core/polling/coverage.ts'
+import { sourceOf } from '../../core/polling/feed.ts'
 import {
   countersOf,
   judgeCadence,
@@ -73,7 +74,7 @@ export function monitorHealth(
           toSource(db, row, facts, {
             now,
             since_at,
-            left_out: sources.get(row.place)?.left_out() ?? null,
+            left_out: sources.get(sourceOf(row))?.left_out() ?? null,
           }),
         ),
       ),
@@ -124,7 +125,7 @@ export function coverageOf(
       facts: withPlaces(
         feedFacts(row, monitor.created_at, offset_ms),
         monitor,
-        sources.get(row.place),
+        sources.get(sourceOf(row)),
       ),
     })),
   )

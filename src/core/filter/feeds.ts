@@ -135,6 +135,24 @@ export function placesOf(
   return has_home && watchesHome(spec) ? [...homePlaces(spec), ...watches] : watches
 }
 
+/** The feeds of sources that poll each of theirs alone, in place of these sources: those that can have what a spec matches. */
+export function withFeeds<Place extends FeedPlace>(
+  places: readonly Place[],
+  { subforum, exclude_subforums }: Pick<FilterSpec, 'subforum' | 'exclude_subforums'>,
+  feedsOf: (source: string) => readonly string[] | undefined,
+): Place[] {
+  const [wanted, excluded] = [subforum, exclude_subforums].map(
+    (list) => new Set(list.map((it) => it.toLowerCase())),
+  )
+  const isWatched = (name: string): boolean =>
+    (wanted?.size === 0 || wanted?.has(name.toLowerCase()) === true) &&
+    excluded?.has(name.toLowerCase()) !== true
+  return places.flatMap((it) => {
+    const feeds = it.kind === 'all' ? feedsOf(it.place) : undefined
+    return feeds?.filter(isWatched).map((name) => ({ ...it, place: `${it.place}/${name}` })) ?? [it]
+  })
+}
+
 function homePlaces(spec: FilterSpec): FeedPlace[] {
   // Names that only another source can have are no places of this one.
   const names = spec.subforum

@@ -11,11 +11,14 @@ export const FEED_KINDS = [
 ] as const
 export type FeedKind = (typeof FEED_KINDS)[number]
 
-/** What is polled: a listing of a place of a source, or all items of one (`place` is its name). Source absent: the first. */
+/**
+ * What is polled: a listing of a place of a source, or all items of one (`place` is its name, with that of one of its feeds
+ * after a slash where these are polled each alone). Source absent: the first.
+ */
 export type WatchedFeed = { source?: string | undefined; kind: FeedKind; place: string }
 
 export const sourceOf = ({ source = HOME, kind, place }: WatchedFeed): string =>
-  kind === 'all' ? place : source
+  kind === 'all' ? (place.split('/')[0] ?? place) : source
 
 /** One key for all monitors that watch the same feed. */
 export function feedKey({ source = HOME, kind, place }: WatchedFeed): string {

@@ -23,6 +23,7 @@ export type IdStep = {
   /** What came between two lists that do not overlap was not seen. Epoch ms, null: not known. */
   overran?: { from_at: number | null; until_at: number | null }
   changes?: ChangesWaiting
+  next_at?: number
   requests: number
 }
 
@@ -138,6 +139,7 @@ export function stepByIds(
     items: read.items,
     requests: read.requests,
     state: JSON.stringify(withHead(moved, ended_at, relisted_ms)),
+    next_at: read.next_at ?? null,
     is_look: !is_rest,
     begins_since: -Infinity,
     has_begun: true,

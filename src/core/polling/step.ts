@@ -131,6 +131,8 @@ export type Step = {
   /** Milliseconds by which the clock of the items is behind that of the monitors' starts. */
   behind_ms: number
   requests: number
+  /** The next poll by the source's own rhythm; null: by the pace of the monitors. */
+  next_at: number | null
   /** Why it ended early; null: it did not. */
   cut: { reason: TruncationReason; fault: string | null; retry_after_s: number } | null
   /** False: the feed was not looked at, or its last look stays the one that counts. */
@@ -182,6 +184,7 @@ type ListingStep = {
 /** Plain values of a step: everything was read, and nothing else is to be said. */
 export const PLAIN_STEP = {
   behind_ms: 0,
+  next_at: null,
   cut: null,
   is_look: true,
   begins_since: null,

@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache'
 
-import { isObject } from '../../core/base/object.ts'
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
-import type { Item, Post } from '../../core/forum/items.ts'
+import type { Post } from '../../core/forum/items.ts'
 import { createHosts } from '../hosts.ts'
 import { toMarkdown, warm } from '../html.ts'
 import { createHttpClient, type HttpCall, type HttpClient } from '../http.ts'
@@ -11,8 +10,6 @@ import { NOT_FOUND } from '../lists.ts'
 import type { Call, Listing } from '../port.ts'
 import {
   type FeedAddress,
-  hasReadEnough,
-  type PartialReason,
   pollCall,
   readCapabilities,
   type Source,
@@ -35,7 +32,7 @@ import {
   pollFeed,
   shownAddress,
 } from './poll.ts'
-import { type Gap, judge, NEW_FEED, pollEvery } from './walker.ts'
+import { judge, NEW_FEED, pollEvery } from './walker.ts'
 
 /** Bytes of a body in Markdown, below what a row may have after NFKC. */
 const TEXT_MAX = 64 * 1024
@@ -43,26 +40,13 @@ const POSTS_MAX = 2000
 const POSTS_BYTES_MAX = 16 * 1024 * 1024
 /** Feeds that one read of a caller requests. */
 const READ_FEEDS_MAX = 10
-/** A feed that has not answered for so many polls is not read. */
-const FAULTS_MAX = 3
+/** Documents that a source reads at once: each may have 5 MiB. */
+const READS_MAX = 4
 /** An entry that is older when it is first seen was hidden until then, or its list was polled seldom. */
 const LATE_MS = 600_000
 const CADENCE_S = 300
 /** A feed that is due before long is polled now: the next step may be a minute away. */
 const EARLY_MS = 5000
-
-/** The positions of all feeds, by name. A text that is none gives none: everything begins again. */
-function positionsOf(text: string | null): Map<string, FeedPosition> {
-  const value: unknown = text === null ? {} : JSON.parse(text)
-  return new Map(
-    isObject(value)
-      ? Object.entries(value).map(([name, it]) => [
-          name,
-          { ...NEW_POSITION, ...(isObject(it) ? it : {}) },
-        ])
-      : [],
-  )
-}
 
 const cutText = (text: string): string => {
   if (Buffer.byteLength(text) <= TEXT_MAX) return text
@@ -148,6 +132,8 @@ export function createFeeds(given: SourceOptions): Source {
     return known
   }
   const deps = { clientOf, now: clock.now }
+  let reading = 0
+  const waiting: (() => void)[] = []
   /** Feeds with a fault, whose step is recorded as one and leaves the stored position as it was. */
   const faulty = new Map<string, { position: FeedPosition; fault: Fault }>()
 
@@ -183,100 +169,91 @@ export function createFeeds(given: SourceOptions): Source {
   }
 
   async function advance(text: string | null, call: WatchCall): Promise<Outcome<WatchStep>> {
-    const positions = positionsOf(text)
-    const began = clock.now()
-    const interval_s = call.interval_s ?? CADENCE_S
-    const started: FeedPosition =
-      text === null && call.since !== undefined
-        ? { ...NEW_POSITION, state: { ...NEW_POSITION.state, since: call.since() } }
-        : NEW_POSITION
-    const at = (name: string): FeedPosition =>
-      faulty.get(name)?.position ?? positions.get(name) ?? started
-    const due = feeds
-      .filter(({ name }) => !at(name).is_gone && at(name).due_at <= began + EARLY_MS)
-      .toSorted((a, b) => at(a.name).due_at - at(b.name).due_at)
-      .slice(0, Math.max(1, call.requests))
-    const items: Item[] = []
-    const published: string[] = []
-    const arrived: string[] = []
-    let requests = 0
-    let gap: Gap | null = null
-    let read = 0
-    for (const feed of due) {
-      if (
-        call.signal?.aborted ||
-        (requests > 0 && (hasReadEnough(call) || clock.now() >= call.deadline_at))
-      )
-        break
-      requests += 1
-      const position = at(feed.name)
-      const polled = await pollFeed(feed, position, pollCall(call), deps)
-      if (!polled.ok) {
-        const { fault } = polled
-        // Nothing was asked: the pace or the outage of its host comes first.
-        if ('not_requested' in fault && fault.not_requested) {
-          if (feeds.length === 1) return polled
-          continue
-        }
-        const has_credential = feed.user !== '' || /[?@]/.test(feed.url)
-        const bounds = { now: clock.now(), every_ms: interval_s * 1000, has_credential }
-        faulty.set(feed.name, { position: failed(position, fault, bounds), fault })
-        given.log('debug', 'feed.unreadable', {
-          feed: feed.name,
-          address: shownAddress(feed.url),
-          fault: fault.kind,
-        })
-        continue
-      }
-      read += 1
-      const { document, judged, as_of, is_lowered } = polled.value
-      const next = after(feed, polled.value, interval_s)
-      if (is_lowered)
-        next.state = {
-          ...next.state,
-          verified_until: Math.min(next.state.verified_until ?? as_of, position.plain_at),
-        }
-      positions.set(feed.name, next)
-      faulty.delete(feed.name)
-      if (document === null || judged === null) continue
-      titles.set(feed.name, document.title)
-      gap = joined(gap, judged.gap)
-      const context = { document, seen_at: as_of, has_bumps: judged.state.has_bumps }
-      const fresh = await postsFrom(judged.fresh, feed, { ...context, is_edit: false })
-      const edited = await postsFrom(judged.edited, feed, { ...context, is_edit: true })
-      for (const post of [...fresh, ...edited]) items.push({ ...post, kind: 'post' })
-      for (const { name, created_utc } of fresh)
-        if (as_of - created_utc * 1000 > LATE_MS) published.push(name)
+    const feed = by_name.get(call.feed?.toLowerCase() ?? '')
+    if (feed === undefined) return fail(NOT_FOUND)
+    const failing = faulty.get(feed.name)
+    const stored: Partial<FeedPosition> = text === null ? {} : JSON.parse(text)
+    const since = text === null ? call.since?.() : undefined
+    const started =
+      since === undefined
+        ? NEW_POSITION
+        : { ...NEW_POSITION, state: { ...NEW_POSITION.state, since } }
+    const position = failing?.position ?? { ...started, ...stored }
+    if (position.is_gone || position.due_at > clock.now() + EARLY_MS)
+      return failing === undefined ? ok(unchanged(position, 0)) : fail(failing.fault)
+    if (reading < READS_MAX) reading += 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await poll(feed, position, call)
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) reading -= 1
+      else next()
     }
-    // Nothing can be read: the source has the fault of its feeds.
-    const [first] = faulty.values()
-    if (
-      read === 0 &&
-      first !== undefined &&
-      feeds.every(({ name }) => at(name).is_gone || faulty.has(name))
-    )
-      return fail(first.fault)
-    const { verified_until, partial } = proofOf(
-      feeds.map(({ name }) => at(name)),
-      began,
-    )
+  }
+
+  async function poll(
+    feed: FeedAddress,
+    position: FeedPosition,
+    call: WatchCall,
+  ): Promise<Outcome<WatchStep>> {
+    const interval_s = call.interval_s ?? CADENCE_S
+    const polled = await pollFeed(feed, position, pollCall(call), deps)
+    if (!polled.ok) {
+      const { fault } = polled
+      // Nothing was asked: the pace or the outage of its host comes first.
+      if ('not_requested' in fault && fault.not_requested) return polled
+      const has_credential = feed.user !== '' || /[?@]/.test(feed.url)
+      const bounds = { now: clock.now(), every_ms: interval_s * 1000, has_credential }
+      faulty.set(feed.name, { position: failed(position, fault, bounds), fault })
+      given.log('debug', 'feed.unreadable', {
+        feed: feed.name,
+        address: shownAddress(feed.url),
+        fault: fault.kind,
+      })
+      return polled
+    }
+    faulty.delete(feed.name)
+    const { document, judged, as_of, is_lowered } = polled.value
+    const next = after(feed, polled.value, interval_s)
+    if (is_lowered)
+      next.state = {
+        ...next.state,
+        verified_until: Math.min(next.state.verified_until ?? as_of, position.plain_at),
+      }
+    const step = unchanged(next, 1)
+    if (document === null || judged === null) return ok(step)
+    titles.set(feed.name, document.title)
+    const context = { document, seen_at: as_of, has_bumps: judged.state.has_bumps }
+    const fresh = await postsFrom(judged.fresh, feed, { ...context, is_edit: false })
+    const edited = await postsFrom(judged.edited, feed, { ...context, is_edit: true })
+    const late = fresh.filter(({ created_utc }) => as_of - created_utc * 1000 > LATE_MS)
+    const { gap } = judged
     return ok({
-      items,
-      arrived,
-      published,
-      gone: [],
-      state: JSON.stringify(Object.fromEntries(feeds.map(({ name }) => [name, at(name)]))),
-      proven: null,
-      behind: null,
-      skipped: [],
-      unanswered: [],
-      answered: [],
-      verified_until,
-      partial,
+      ...step,
+      items: [...fresh, ...edited].map((post) => ({ ...post, kind: 'post' })),
+      published: late.map(({ name }) => name),
       ...(gap !== null && { overran: { from_at: gap.from_at, until_at: gap.until_at } }),
-      requests,
     })
   }
+
+  /** A step that found nothing new. */
+  const unchanged = (position: FeedPosition, requests: number): WatchStep => ({
+    items: [],
+    arrived: [],
+    published: [],
+    gone: [],
+    state: JSON.stringify(position),
+    proven: null,
+    behind: null,
+    skipped: [],
+    unanswered: [],
+    answered: [],
+    verified_until: Math.min(clock.now(), position.state.verified_until ?? Infinity),
+    partial: position.is_gone ? 'places_not_read' : position.state.partial,
+    next_at: position.due_at,
+    requests,
+  })
 
   async function documentAt(
     feed: FeedAddress,
@@ -367,7 +344,7 @@ export function createFeeds(given: SourceOptions): Source {
     watch: {
       proof: 'overlap',
       relisted_ms: 0,
-      requests_min: Math.min(feeds.length, 60),
+      feeds: feeds.map(({ name }) => name),
       advance,
       reread: async (range) => ok({ items: [], unanswered: [], behind: range, requests: 0 }),
     },
@@ -415,37 +392,4 @@ function noteOf(document: FeedDocument, { url }: Pick<FeedAddress, 'url'>, as_of
       ? 'a poll can prove that nothing was missed'
       : 'their order is not that of arrival: no proof',
   ].join(', ')
-}
-
-/** One gap of several feeds. */
-const joined = (one: Gap | null, other: Gap | null): Gap | null => {
-  if (one === null || other === null) return one ?? other
-  const [from, until] = [
-    [one.from_at, other.from_at],
-    [one.until_at, other.until_at],
-  ]
-  const missed = one.missed === null || other.missed === null ? null : one.missed + other.missed
-  return {
-    from_at: from.includes(null) ? null : Math.min(...from.map(Number)),
-    until_at: until.includes(null) ? null : Math.max(...until.map(Number)),
-    missed,
-  }
-}
-
-/** A source is as verified as the least of its feeds. */
-function proofOf(
-  positions: readonly FeedPosition[],
-  now: number,
-): { verified_until: number; partial: PartialReason | null } {
-  const is_unread = positions.some(
-    ({ is_gone, faults, state }) => is_gone || (faults >= FAULTS_MAX && state.window !== null),
-  )
-  const is_disordered = positions.some(({ state }) => state.partial !== null)
-  const times = positions
-    .filter(({ is_gone }) => !is_gone)
-    .map(({ state, due_at }) => state.verified_until ?? (due_at === 0 ? 0 : now))
-  return {
-    verified_until: Math.min(now, ...times),
-    partial: is_disordered ? 'order_is_not_arrival' : is_unread ? 'places_not_read' : null,
-  }
 }

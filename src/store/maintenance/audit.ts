@@ -19,7 +19,7 @@ const configDetail = z.object({ settings: z.record(z.string(), z.string()) })
 
 /**
  * Records the daemon's configuration when it differs from the last recorded one; returns true when it did. Numbers,
- * flags and lists are recorded as they are. A text may be a secret: only a keyed digest is stored, which cannot be
+ * flags and lists of them are recorded as they are. A text may be a secret: only a keyed digest is stored, which cannot be
  * tested against guesses without the key file.
  */
 export function recordConfig(
@@ -71,7 +71,8 @@ function lastRecordedConfig(db: Db): Record<string, string> {
 function settingsOf(value: object, ring: Ring, above = ''): Setting[] {
   return Object.entries(value).flatMap(([name, it]: [string, unknown]) => {
     const path = above === '' ? name : `${above}.${name}`
-    if (isObject(it)) return settingsOf(it, ring, path)
+    // A list of tables, as that of the sources, may have secrets too.
+    if (isObject(it) || (Array.isArray(it) && it.some(isObject))) return settingsOf(it, ring, path)
     if (typeof it !== 'string' || it === '')
       return [{ path, recorded_value: JSON.stringify(it), older_values: [] }]
     // The digest includes the setting's name, so that equal texts in two places do not look equal.

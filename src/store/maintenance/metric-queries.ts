@@ -73,15 +73,15 @@ const REQUESTS_WINDOW_MS = 5 * 60_000
 export function measureSources(db: Db, now: number): SourceState[] {
   const rows = db
     .query<SourceState, [{ since_at: number }]>(
-      `SELECT f.source, f.state ->> '$.verified_until' AS verified_until,
-              coalesce(f.state ->> '$.behind.to_id' - f.state ->> '$.behind.from_id' + 1, 0) AS lag_ids,
-              coalesce(g.unanswered, 0) AS unanswered, coalesce(g.skipped, 0) AS skipped,
-              (SELECT coalesce(sum(c.pages), 0) FROM checks c WHERE c.feed_id = f.id AND c.ended_at > $since_at) AS requests
+      `SELECT f.source, min(f.state ->> '$.verified_until') AS verified_until,
+              coalesce(sum(f.state ->> '$.behind.to_id' - f.state ->> '$.behind.from_id' + 1), 0) AS lag_ids,
+              coalesce(sum(g.unanswered), 0) AS unanswered, coalesce(sum(g.skipped), 0) AS skipped,
+              sum((SELECT coalesce(sum(c.pages), 0) FROM checks c WHERE c.feed_id = f.id AND c.ended_at > $since_at)) AS requests
          FROM feeds f
          LEFT JOIN (SELECT feed_id, sum(missed_estimate) FILTER (WHERE reason = 'unanswered') AS unanswered,
                            sum(missed_estimate) FILTER (WHERE reason <> 'unanswered') AS skipped
                       FROM gaps WHERE closed_at IS NULL AND from_id IS NOT NULL GROUP BY feed_id) g ON g.feed_id = f.id
-        WHERE f.kind = 'all' AND f.next_check_at IS NOT NULL`,
+        WHERE f.kind = 'all' AND f.next_check_at IS NOT NULL GROUP BY f.source`,
     )
     .all({ since_at: now - REQUESTS_WINDOW_MS })
   const minutes = REQUESTS_WINDOW_MS / 60_000

@@ -1,4 +1,8 @@
-import { feedKey } from '../../core/polling/feed.ts'
+import { withFeeds } from '../../core/filter/feeds.ts'
+import { ALL_SOURCES } from '../../core/filter/fields.ts'
+import { decodeFilterSpec } from '../../core/filter/parse.ts'
+import { furtherSources } from '../../core/filter/spec.ts'
+import { feedKey, sourceOf } from '../../core/polling/feed.ts'
 import type { Db } from '../db/connection.ts'
 import { type CoverageContext, decideCoverage } from './coverage-days.ts'
 import { attachFeeds, detachFeeds, listFeedKeys, updateFeedPace } from './feeds.ts'
@@ -27,27 +31,38 @@ export const firstStart = (db: Db, feed_id: number): number | null =>
     .get({ feed_id })?.since ?? null
 
 /**
- * Gives monitors of all sources the feeds of those that are configured now, from `active_since` on, and takes away the
- * others; those of `home` too if there is none. It gives none of `home`: they depend on the whole filter.
+ * Gives monitors the feeds that are configured now, from `active_since` on, and takes away the others: monitors of all sources
+ * those of each source, and those of home too if there is none; other monitors the feeds of sources that poll each of theirs
+ * alone. It gives none of `home`: they depend on the whole filter.
  */
 export function attachConfigured(
   db: Db,
-  sources: readonly string[],
+  sources: ReadonlyMap<string, { feeds?: readonly string[] | undefined }>,
   { active_since, now, has_home }: { active_since: number; now: number; has_home: boolean },
   coverage: CoverageContext,
 ): void {
+  const split = [...sources].flatMap(([name, { feeds }]) => (feeds === undefined ? [] : [name]))
   const monitors = db
-    .query<{ id: string; cadence_s: number }, []>(
-      `SELECT id, cadence_s FROM monitors
-        WHERE removed_at IS NULL AND json_extract(filter_spec, '$.source[0]') = 'all'`,
+    .query<{ id: string; cadence_s: number; filter_spec: string }, [{ split: string }]>(
+      `SELECT id, cadence_s, filter_spec FROM monitors
+        WHERE removed_at IS NULL AND EXISTS (SELECT 1 FROM json_each(filter_spec, '$.source')
+                WHERE value = 'all' OR value IN (SELECT value FROM json_each($split)))`,
     )
-    .all()
-  const streams = sources.map((place) => ({ kind: 'all' as const, place }))
-  for (const { id, cadence_s } of monitors) {
+    .all({ split: JSON.stringify(split) })
+  for (const { id, cadence_s, filter_spec } of monitors) {
+    const spec = decodeFilterSpec(filter_spec)
+    const is_all = spec.source.includes(ALL_SOURCES)
+    const places = furtherSources(spec, [...sources.keys()])
+      .filter((it) => sources.has(it))
+      .map((place) => ({ kind: 'all' as const, place }))
+    const feeds = withFeeds(places, spec, (source) => sources.get(source)?.feeds)
+    const isKept = (key: string): boolean =>
+      key.startsWith('all:')
+        ? !is_all && !sources.has(sourceOf({ kind: 'all', place: key.slice(4) }))
+        : !is_all || has_home
     const before = listFeedKeys(db, id)
-    const missing = streams.filter((it) => !before.includes(feedKey(it)))
-    const kept = has_home ? before.filter((key) => !key.startsWith('all:')) : []
-    const wanted = [...kept, ...streams.map(feedKey)]
+    const missing = feeds.filter((it) => !before.includes(feedKey(it)))
+    const wanted = [...before.filter(isKept), ...feeds.map(feedKey)]
     if (missing.length === 0 && before.every((key) => wanted.includes(key))) continue
     decideCoverage(db, id, active_since, coverage)
     attachFeeds(db, id, missing, { active_since, cadence_s, now })

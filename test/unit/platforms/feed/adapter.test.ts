@@ -91,7 +91,21 @@ function startFeeds(
       egress: createLoopbackEgress(),
     },
   )
-  let state: string | null = null
+  const states = new Map<string, string>()
+  /** One step of a feed, after `minutes`. */
+  async function advance(minutes: number, feed: string, since?: number) {
+    site.now += minutes * MINUTE
+    const call = {
+      ...(since !== undefined && { since: () => since }),
+      feed,
+      requests: 10,
+      interval_s: 300,
+      deadline_at: site.now + MINUTE,
+    }
+    const outcome = await source.watch?.advance(states.get(feed) ?? null, call)
+    if (outcome?.ok === true) states.set(feed, outcome.value.state)
+    return outcome
+  }
   return {
     site,
     source,
@@ -107,26 +121,13 @@ function startFeeds(
         })
       }
     },
-    /** One step, after `minutes`. */
-    async step(minutes = 10, since?: number): Promise<WatchStep> {
-      site.now += minutes * MINUTE
-      const outcome = await source.watch?.advance(state, {
-        ...(since !== undefined && { since: () => since }),
-        requests: 10,
-        interval_s: 300,
-        deadline_at: site.now + MINUTE,
-      })
+    async step(minutes = 10, feed = 'bikes', since?: number): Promise<WatchStep> {
+      const outcome = await advance(minutes, feed, since)
       if (outcome?.ok !== true) throw new Error(JSON.stringify(outcome))
-      ;({ state } = outcome.value)
       return outcome.value
     },
-    async fault(minutes = 10) {
-      site.now += minutes * MINUTE
-      const outcome = await source.watch?.advance(state, {
-        requests: 10,
-        interval_s: 300,
-        deadline_at: site.now + MINUTE,
-      })
+    async fault(minutes = 10, feed = 'bikes') {
+      const outcome = await advance(minutes, feed)
       return outcome?.ok === false ? outcome.fault : null
     },
     [Symbol.asyncDispose]: () => server.stop(true),
@@ -169,7 +170,7 @@ describe('a source of feeds', () => {
     it.post(2)
     const since = it.site.now + 1
     it.post(2)
-    expect(titles(await it.step(10, since))).toEqual(['title 3', 'title 4'])
+    expect(titles(await it.step(10, 'bikes', since))).toEqual(['title 3', 'title 4'])
     expect(titles(await it.step())).toEqual([])
   })
 
@@ -209,7 +210,7 @@ describe('a source of feeds', () => {
     const { state } = await it.step()
     it.post(1)
     it.site.now += 10 * MINUTE
-    const call = { requests: 5, deadline_at: it.site.now + MINUTE }
+    const call = { feed: 'bikes', requests: 5, deadline_at: it.site.now + MINUTE }
     const again = await it.source.watch?.advance(state, call)
     expect(again?.ok && titles(again.value)).toEqual(['title 4'])
   })
@@ -249,15 +250,22 @@ describe('a source of feeds', () => {
     expect([step.partial, isNow(step, it.site.now)]).toEqual([null, true])
   })
 
-  test('reads the other feeds when one has a fault, and says so when it stays', async () => {
+  test('goes on with its other feeds when one fails, moves or rolls over', async () => {
     await using it = startFeeds([{ name: 'bikes' }, { name: 'tools', path: '/tools' }])
     it.post(3)
     await it.step()
+    await it.step(0, 'tools')
     it.site.override = (path) => (path === '/tools' ? new Response('', { status: 404 }) : null)
     it.post(1)
-    expect(await it.step()).toMatchObject({ partial: null, items: [{ subforum: 'bikes' }] })
-    for (let n = 0; n < 5; n++) await it.step(60)
-    expect((await it.step(60)).partial).toBe('places_not_read')
+    expect(await it.fault(10, 'tools')).toMatchObject({ kind: 'not_found' })
+    expect(await it.step(0)).toMatchObject({ partial: null, items: [{ subforum: 'bikes' }] })
+    it.post(9)
+    it.site.override = () => null
+    await it.step()
+    it.post(1)
+    const [bikes, tools] = [await it.step(60), await it.step(0, 'tools')]
+    expect([bikes.overran, isNow(bikes, it.site.now)]).toEqual([undefined, true])
+    expect([tools.overran === undefined, isNow(tools, it.site.now)]).toEqual([false, false])
   })
 
   test('asks no more after 410', async () => {
