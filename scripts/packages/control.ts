@@ -46,10 +46,10 @@ Suggests: chromium
 Section: net
 Priority: optional
 Description: watch forums and send an alert for each post that matches
- One daemon that reads Hacker News, Discourse, Lemmy, PieFed, RSS and Atom
- feeds and Reddit-style platforms, and sends each post or comment that matches
- a filter to ntfy, Discord, Slack, Telegram, e-mail or a webhook. The same
- forums are readable through an HTTP API, and a dashboard shows all of it.
+ One daemon that reads forums, link aggregators, RSS and Atom feeds, and sends
+ each post or comment that matches a filter to ntfy, Discord, Slack, Telegram,
+ e-mail or a webhook. The same forums are readable through an HTTP API, and a
+ dashboard shows all of it.
 `
 
 /** Only the configuration is the operator's to change. */
@@ -79,7 +79,7 @@ if [ "$1" = configure ]; then
     fi
   fi
   if [ -z "$2" ]; then
-    echo "forumd: it reads Hacker News; sources are in /etc/forumd/forumd.toml. Start it, and sign in:"
+    echo "forumd: its sources are in /etc/forumd/forumd.toml. Start it, and sign in:"
     echo "  systemctl enable --now forumd"
     echo "  sudo -u forumd forumd key create --customer me --scopes read,write,monitor,webhook,operator"
     echo "  sudo -u forumd forumd key sign-in-link"

@@ -141,7 +141,8 @@ const changing = (
         return account
       })
       pool.adopt()
-      log('info', action_name, { account: name, ...(verb === 'pause' && { reason: 'operator' }) })
+      if (verb === 'pause') log('info', 'account.paused', { account: name, reason: 'operator' })
+      else log('info', 'account.resumed', { account: name })
       return toAccount(call, accountOf(db, id))
     },
   })
