@@ -59,7 +59,7 @@ export const NEW_FEED: FeedState = {
 export type Look = { listed: readonly Listed[]; as_of: number; is_cut: boolean }
 
 /** A window that rolled over: what came between was not seen. `missed`: at most so many; null: not known. */
-export type Gap = { from_at: number | null; until_at: number | null; missed: number | null }
+type Gap = { from_at: number | null; until_at: number | null; missed: number | null }
 
 export type Judged = {
   state: FeedState
