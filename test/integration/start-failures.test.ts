@@ -409,7 +409,7 @@ test.concurrent.skipIf(!canDrop)('running out of file descriptors is reported', 
   await begin(config)
 
   const tried = await Promise.all(
-    [12, 11, 10].map((count) => serve(config, { under: ['prlimit', `--nofile=${count}`] }).ended()),
+    [11, 10, 9].map((count) => serve(config, { under: ['prlimit', `--nofile=${count}`] }).ended()),
   )
   const said = tried.map(({ err }) => err).join('\n')
 
