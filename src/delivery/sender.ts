@@ -38,9 +38,6 @@ import type { Send } from './send.ts'
 // The rows are the only queue. Memory holds just the attempts in flight and the outcomes that are not stored yet. A
 // process that dies at any point repeats an attempt at worst.
 
-/** Of the daemon. */
-export const SETTLE_MS = 3
-
 const WRITE_RETRY_MS = 1000
 const PAUSE_CHECK_MS = 30_000
 const IDLE_MS = 60_000
@@ -64,8 +61,6 @@ export type SenderDeps = {
   per_target_concurrency: number
   pause_after_ms: number
   nudge: () => void
-  /** Longest time that an outcome waits for the commit of the next poll, ms; default: it does not wait. */
-  settle_ms?: number
   on_attempt?: (event: AttemptEvent) => void
   /** Shared with the requests to the platform; default: a record of its own. */
   files?: FileShortage
@@ -105,15 +100,9 @@ type InFlight = {
 }
 
 export function createSender(deps: SenderDeps): Sender {
-  const { db, run_id, clock, log, retry_schedule, settle_ms = -1 } = deps
+  const { db, run_id, clock, log, retry_schedule } = deps
   const in_flight = new Map<string, InFlight>()
   let unstored: Outcome[] = []
-  /** When the first of them ended, by the monotonic clock. */
-  let unstored_since = 0
-  let is_settling = false
-  /** When a poll wrote deliveries last, by the monotonic clock, and how long after the one before. */
-  let polled_at = -Infinity
-  let poll_gap_ms = Infinity
   /** True while due deliveries wait for others to end. */
   let is_behind = false
   /** Outcomes that the disk refused. */
@@ -282,11 +271,7 @@ export function createSender(deps: SenderDeps): Sender {
       })
       return (at) => requeue(db, delivery, at + REQUEUE_MS)
     })
-    const is_first = unstored.push({ id, ending }) === 1
-    if (is_first) unstored_since = clock.mono()
-    if (poll_gap_ms > settle_ms) {
-      if (is_first) settleSoon()
-    } else void settleInTime()
+    if (unstored.push({ id, ending }) === 1) settleSoon()
   }
 
   /**
@@ -298,22 +283,6 @@ export function createSender(deps: SenderDeps): Sender {
       deps.nudge()
       setImmediate(settleRest)
     })
-  }
-
-  /**
-   * Stores outcomes that no poll has stored within `settle_ms`. They wait only while polls follow each other faster than that:
-   * a commit costs more than all else of an outcome, but until it a kill repeats the delivery.
-   */
-  async function settleInTime(): Promise<void> {
-    if (is_settling) return
-    is_settling = true
-    while (unstored.length > 0) {
-      const wait_ms = unstored_since + settle_ms - clock.mono()
-      if (wait_ms <= 0) break
-      await clock.sleep(wait_ms)
-    }
-    is_settling = false
-    if (unstored.length > 0) settleSoon()
   }
 
   /** One attempt, from the stored bytes to what is to be recorded of it. */
@@ -430,13 +399,10 @@ export function createSender(deps: SenderDeps): Sender {
 
   return {
     claimWithin({ rows, webhook_ids }) {
-      const polled_before = polled_at
-      polled_at = clock.mono()
-      poll_gap_ms = polled_at - polled_before
       jump_owed_ms += jumped()
       // Waits that have yet to be shifted would end too early.
       if (jump_owed_ms !== 0 || broken !== null || unwritten.length > 0) return 0
-      mono = polled_at
+      mono = clock.mono()
       clock_now = clock.now()
       settleWithin()
       // Without others that wait, those that were written are all that is due.

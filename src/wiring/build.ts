@@ -15,7 +15,7 @@ import { createLinks } from '../core/forum/links.ts'
 import { createNaming } from '../core/forum/naming.ts'
 import { createByteBudget } from '../core/limits/byte-budget.ts'
 import { effectiveCadence, type Plan } from '../core/limits/plan.ts'
-import { createSender, SETTLE_MS } from '../delivery/sender.ts'
+import { createSender } from '../delivery/sender.ts'
 import { createTester } from '../delivery/test-delivery.ts'
 import { createReads } from '../gateway/reads.ts'
 import { createWatch } from '../gateway/watch.ts'
@@ -220,7 +220,6 @@ export function assemble({
     per_target_concurrency: config.delivery.per_target_concurrency,
     pause_after_ms: config.delivery.pause_after_h * 3_600_000,
     nudge: nudgeSender,
-    settle_ms: SETTLE_MS,
     on_attempt: (event) => countAttempt(metrics, event),
     files,
     fence,

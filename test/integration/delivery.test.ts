@@ -394,37 +394,3 @@ test('what a transaction writes and claims is sent after its commit, and not aft
   expect(it.receiver.received).toHaveLength(1)
   expect(it.row('dlv_1')).toEqual({ status: 'delivered', attempts: 1, last_error: null })
 })
-
-const rollBack = () => {
-  throw new Error('rolled back')
-}
-
-test('while polls follow each other closely, an outcome is stored with the next one or when its time has passed', async () => {
-  await using it = await startDelivering({ settle_ms: 5 })
-  const write = (id: string, end = () => {}) =>
-    transact(it.db, () => {
-      it.put(id)
-      it.sender.claimWithin({ rows: new Set(), webhook_ids: ['wh_1'] })
-      end()
-    })
-  write('dlv_0')
-  await it.clock.advance(0)
-  expect(it.row('dlv_0').status).toBe('delivered')
-  write('dlv_1')
-  await it.clock.advance(0)
-  expect([it.receiver.received.length, it.row('dlv_1').status]).toEqual([2, 'pending'])
-  expect(() => write('dlv_lost', rollBack)).toThrow('rolled back')
-  expect(it.row('dlv_1').status).toBe('pending')
-
-  write('dlv_2')
-  await it.clock.advance(0)
-  expect(it.row('dlv_1').status).toBe('delivered')
-  expect(it.row('dlv_2').status).toBe('pending')
-  await it.clock.advance(6)
-  expect(it.row('dlv_2').status).toBe('delivered')
-  write('dlv_3')
-  await it.clock.advance(0)
-
-  expect(it.row('dlv_3').status).toBe('delivered')
-  expect(it.receiver.received).toHaveLength(4)
-})

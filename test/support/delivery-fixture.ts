@@ -36,7 +36,6 @@ type Options = {
   clock_offset_ms?: number
   concurrency?: number
   per_target_concurrency?: number
-  settle_ms?: number
   retry_delays_s?: number[]
   fraction?: () => number
   /** Messages that a broker keeps waiting for an answer right now. */
@@ -131,7 +130,6 @@ export async function startDelivering(options: Options = {}) {
       per_target_concurrency: options.per_target_concurrency ?? 4,
       pause_after_ms: 168 * 3_600_000,
       nudge: () => loop.nudge(),
-      ...(options.settle_ms !== undefined && { settle_ms: options.settle_ms }),
       on_attempt: (event) => void attempted.push(event),
     })
     const loop = startLoop({ clock, log }, 'sender', stopping.signal, sender.turn)

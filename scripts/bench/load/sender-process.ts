@@ -17,7 +17,7 @@ import type { Item } from '../../../src/core/forum/items.ts'
 import { createNaming } from '../../../src/core/forum/naming.ts'
 import { PLAIN_STEP } from '../../../src/core/polling/step.ts'
 import { createSend } from '../../../src/delivery/send.ts'
-import { createSender, SETTLE_MS } from '../../../src/delivery/sender.ts'
+import { createSender } from '../../../src/delivery/sender.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
 import { createProjector } from '../../../src/monitor/projections.ts'
 import { record } from '../../../src/monitor/record.ts'
@@ -106,7 +106,6 @@ const sender = createSender({
   per_target_concurrency: CONCURRENCY / TARGETS,
   pause_after_ms: 168 * 3_600_000,
   nudge: () => nudge(),
-  settle_ms: SETTLE_MS,
 })
 const loop = startLoop(runtime, 'sender', stopping.signal, sender.turn)
 nudge = loop.nudge
