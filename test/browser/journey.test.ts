@@ -45,7 +45,7 @@ inBrowser('the journey of a new owner', () => {
     await client.choose('Kind', 'lemmy')
     await client.type('Address', 'http://127.0.0.1:1')
     await isAccessible()
-    // Hacker News itself is not requested by a test.
+    // The public site is not requested by a test.
     await client.press('Test and add', 'These lines of the configuration allow it')
     await client.check('Add it without a test')
     await client.type('Address', '')
