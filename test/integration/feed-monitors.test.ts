@@ -166,7 +166,7 @@ test('a feed that ended is asked no more, and the others go on', async () => {
   ])
 })
 
-test('secrets of a feed are in no log, answer, metric, delivery or stored row', async () => {
+test('secrets of a feed are in no log, answer, delivery or stored row', async () => {
   await using it = await startFeeds()
   const { daemon } = it
   it.post('bikes')
