@@ -124,7 +124,7 @@ function bytesOf(secret: string): Buffer {
  * TOTP code (SHA-1, six digits, 30 s) at an instant in epoch seconds.
  * @see https://www.rfc-editor.org/rfc/rfc6238
  */
-export function codeAt(secret: string, at_s: number): string {
+function codeAt(secret: string, at_s: number): string {
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(Math.floor(at_s / STEP_S)))
   const hash = createHmac('sha1', bytesOf(secret)).update(counter).digest()

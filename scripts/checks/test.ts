@@ -43,8 +43,6 @@ const LONG_ONLY = [
   'test/browser/dashboard*.test.ts',
   // The browser of an account; daemon.test.ts is the short form.
   'test/browser/{background-requests,comment,login,processes,proxies,tls}.test.ts',
-  // Clients of others against the sandbox, where they are installed.
-  'test/integration/sandbox*-clients.test.ts',
   // The judge of bar:clock.
   'test/unit/scripts/clock-judge.test.ts',
 ]

@@ -1,8 +1,13 @@
-import type { Sandbox, SandboxOptions } from '../../../../../sandbox/server/sandbox.ts'
+import {
+  type Sandbox,
+  type SandboxOptions,
+  startSandbox,
+} from '../../../../../sandbox/server/sandbox.ts'
 import { ANONYMOUS, type Call, type Identity } from '../../../../../src/platforms/port.ts'
 import { createForum, type ForumOptions } from '../../../../../src/platforms/reddit/adapter.ts'
 import type { Clock } from '../../../../../src/runtime/runtime.ts'
-import { headerOf, NOON, open } from '../../../sandbox/fetch-path.ts'
+
+const NOON = Date.UTC(2026, 10, 20, 12)
 
 /** A stopped clock: a sleep ends only by its signal. */
 const stopped_clock: Clock = {
@@ -25,7 +30,15 @@ export async function acting({
   options = {},
   sandbox: how = {},
 }: { options?: Partial<ForumOptions>; sandbox?: Partial<SandboxOptions> } = {}) {
-  const sandbox = await open({ chat_port: 0, ...how })
+  const sandbox = await startSandbox({
+    port: 0,
+    chat_port: 0,
+    seed: 7,
+    speed: 0,
+    world: 'empty',
+    now: () => NOON,
+    ...how,
+  })
   sandbox.user({ name: 'ann', password: 'open-sesame' })
   sandbox.user({ name: 'ben' })
   const post = sandbox.post({ subforum: 'cats', author: 'ben', title: 'A cat', text: 'It sleeps.' })
@@ -53,7 +66,9 @@ export async function acting({
       ...ANONYMOUS,
       id: `caller:${username}`,
       whose: 'caller',
-      cookie: headerOf(sandbox.session({ username }).cookies),
+      cookie: Object.entries(sandbox.session({ username }).cookies)
+        .map(([name, value]) => `${name}=${value}`)
+        .join('; '),
       ...identity,
     },
     deadline_at: NOON + 30_000,
