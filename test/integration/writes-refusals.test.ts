@@ -95,7 +95,8 @@ describe.each(PATHS)('%s', (path) => {
     expect([status, body.code, cost]).toEqual([CODES[means].status, means, price])
     expect(headers.get('x-credits-remaining')).not.toBeNull()
     // The platform's verdicts on the session have no code of their own.
-    if (means !== 'REAUTH_REQUIRED') expect(body.upstream_code).toBe(code)
+    if (means !== 'REAUTH_REQUIRED')
+      expect([body.upstream_code, body.terminal]).toEqual([code, means !== 'FORUM_RATELIMIT'])
     if (means === 'INVALID_REQUEST') expect(body.error).toStartWith(body.field)
     if (means === 'FORUM_RATELIMIT')
       expect([headers.get('retry-after'), body.retry_after > 0]).toEqual([
@@ -111,6 +112,13 @@ describe.each(PATHS)('%s', (path) => {
     ['a human check', { fault: 'challenge_200_html' }, 502, 'UPSTREAM_BLOCKED', false],
     ['the way to sign in', { fault: 'login_page_200' }, 401, 'REAUTH_REQUIRED', true],
     ['a failure after the fact', { fault: '5xx' }, 502, 'OUTCOME_UNKNOWN', true],
+    [
+      'a failure with a code',
+      { fault: 'answer', status: 500, body: '{"reason":"UNKNOWN_ERROR","message":"Oops"}' },
+      502,
+      'OUTCOME_UNKNOWN',
+      true,
+    ],
     ['half an answer', { fault: 'truncated' }, 502, 'OUTCOME_UNKNOWN', true],
     ['an answer that is lost', { fault: 'lost_answer' }, 502, 'OUTCOME_UNKNOWN', true],
     ['a broken connection', { fault: 'reset' }, 502, 'OUTCOME_UNKNOWN', true],
@@ -182,6 +190,15 @@ test('places and users that refuse by their own settings', async () => {
   sandbox.edit({ name: locked.name, locked: true })
   const old = sandbox.post({ subforum: 'cats', author: 'ben', title: 'Old' })
   sandbox.edit({ name: old.name, archived: true })
+  sandbox.subforum({ name: 'inner', access: 'private' })
+  const hidden = sandbox.post({ subforum: 'inner', author: 'ben', title: 'Hidden' })
+  sandbox.subforum({ name: 'odd', access: 'quarantined' })
+  const odd = sandbox.post({ subforum: 'odd', author: 'ben', title: 'Odd' })
+  const gone = sandbox.post({ subforum: 'cats', author: 'ben', title: 'Gone' })
+  sandbox.remove({ name: gone.name, by: 'author' })
+  const blocking = sandbox.post({ subforum: 'cats', author: 'dora', title: 'Blocking' })
+  const taken_back = sandbox.comment({ parent: it.post.name, author: 'ben', text: 'No' })
+  sandbox.remove({ name: taken_back.name, by: 'author' })
   const commentOn = (permalink: string) =>
     it.act('v2/comment', { post_url: permalink, text: 'Hello' })
 
@@ -190,7 +207,13 @@ test('places and users that refuse by their own settings', async () => {
     await commentOn(locked.permalink),
     await commentOn(old.permalink),
     await commentOn('/r/cats/comments/zzzzzz9/'),
+    await commentOn(hidden.permalink),
+    await commentOn(odd.permalink),
+    await commentOn(gone.permalink),
+    await commentOn(blocking.permalink),
+    await commentOn(taken_back.permalink),
     await it.act('vote', { id: old.name, direction: 'up' }),
+    await it.act('vote', { id: 't3_nosuch', direction: 'up' }),
     await it.act('dm', { to: 'nobody_here', subject: 'a', text: 'b' }),
     await it.act('dm', { to: 'dora', subject: 'a', text: 'b' }),
   ]
@@ -200,10 +223,20 @@ test('places and users that refuse by their own settings', async () => {
     [409, 'THREAD_LOCKED'],
     [409, 'ARCHIVED'],
     [404, 'NOT_FOUND'],
+    [403, 'PERMISSION_DENIED'],
+    [403, 'PERMISSION_DENIED'],
+    [404, 'NOT_FOUND'],
+    [403, 'PERMISSION_DENIED'],
+    [404, 'NOT_FOUND'],
     [409, 'ARCHIVED'],
+    [404, 'NOT_FOUND'],
     [404, 'NOT_FOUND'],
     [403, 'PERMISSION_DENIED'],
   ])
+  sandbox.user({ name: 'ann', standing: 'suspended' })
+  const { status, body } = await commentOn(it.post.permalink)
+  sandbox.user({ name: 'ann', standing: 'good' })
+  expect([status, body.code]).toEqual([403, 'PERMISSION_DENIED'])
 })
 
 test('a block is reported to the operator, with a fix', async () => {

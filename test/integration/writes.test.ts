@@ -67,8 +67,15 @@ describe('writes of an account', () => {
       { post_id: it.post.id, direction: 'up' },
       { post_id: it.post.name, direction: 'down' },
     ]
-    const answers = await Promise.all(votes.map((vote) => it.act('vote', vote)))
+    const thing = it.sandbox.world.things.get(it.post.name)
+    const answers = []
+    const counted = []
+    for (const vote of votes) {
+      answers.push(await it.act('vote', vote))
+      counted.push(thing && it.sandbox.world.users.get('ann')?.votes.get(thing))
+    }
 
+    expect(counted).toEqual([1, -1, undefined, 1, -1])
     expect(answers.map(({ body }) => misfits(shapes.vote, body))).toEqual([[], [], [], [], []])
     expect(answers.map(({ body }) => [body.id, body.direction])).toEqual([
       [it.post.name, 'up'],
@@ -104,18 +111,19 @@ describe('writes of an account', () => {
     expect(read.body.messages[0]).toMatchObject({ from: 'ann', to: 'ben', body: 'They came.' })
   })
 
-  test('a message is sent by chat if the recipient accepts no private messages', async () => {
-    it.sandbox.user({ name: 'carl', mail: 'chat' })
-    const { status, body } = await it.act('dm', { to: 'carl', subject: 'Beans', text: 'Hello' })
-    const read = await it.act('dm/messages', { thread_id: body.thread_id })
+  test.each(['chat', 'trusted'] as const)(
+    'a message to a user whose mail is %s is sent by chat, with its subject first',
+    async (mail) => {
+      it.sandbox.user({ name: mail, mail })
+      const { status, body } = await it.act('dm', { to: mail, subject: 'Beans', text: 'Hello' })
+      const read = await it.act('dm/messages', { thread_id: body.thread_id })
 
-    expect([status, body.channel]).toEqual([200, 'chat'])
-    expect(read.body.messages[0]).toMatchObject({
-      body: 'Beans\n\nHello',
-      from: 'ann',
-      subject: null,
-    })
-  })
+      expect([status, body.channel]).toEqual([200, 'chat'])
+      const message = { body: 'Beans\n\nHello', from: 'ann', subject: null }
+      expect(read.body.messages[0]).toMatchObject(message)
+      expect(it.sandbox.world.users.get(mail)?.inbox).toEqual([])
+    },
+  )
 
   test('each field of a profile can be set', async () => {
     const profile = await it.act('profile/description', { description: 'Mostly beans.' })

@@ -5,37 +5,6 @@ import { createForumFixture } from '../fixture.ts'
 import { acting, textsUnder } from './fixture.ts'
 
 describe('a comment', () => {
-  test('under a post is returned with its name, its address and its content as read back', async () => {
-    await using it = await acting()
-
-    const done = await it.acts.comment({ parent: it.post.name, text: 'How *nice*' }, it.as('ann'))
-
-    const [comment] = it.sandbox.world.users.get('ann')?.comments ?? []
-    expect(done).toMatchObject({
-      ok: true,
-      value: {
-        name: comment?.name,
-        permalink: `${it.sandbox.url}/r/cats/comments/${it.post.id}/a_cat/${comment?.id}/`,
-        comment: {
-          name: comment?.name,
-          body: 'How *nice*',
-          author: 'ann',
-          parent_id: it.post.name,
-        },
-      },
-    })
-    expect(textsUnder(it.sandbox, it.post.name)).toEqual(['How *nice*'])
-  })
-
-  test('under a comment is a reply to it', async () => {
-    await using it = await acting()
-    const first = it.sandbox.comment({ parent: it.post.name, author: 'ben', text: 'First' })
-
-    const done = await it.acts.comment({ parent: first.name, text: 'Second' }, it.as('ann'))
-
-    expect(done).toMatchObject({ ok: true, value: { comment: { parent_id: first.name } } })
-  })
-
   test('that a filter hides at once is visible to its author and returned', async () => {
     await using it = await acting()
     it.sandbox.addFault({ path: '/api/comment', fault: 'shadow_remove_next_comment' })
@@ -178,64 +147,6 @@ describe('a comment is not written', () => {
     expect(done).toEqual({ ok: false, fault: { kind: 'login_required' } })
     expect(recorded()).toEqual([])
   })
-
-  test('with a dead session', async () => {
-    await using it = await acting()
-    const call = it.as('ann')
-    it.sandbox.revoke({ username: 'ann' })
-    const recorded = it.listen()
-
-    const done = await it.acts.comment({ parent: it.post.name, text: 'Hello' }, call)
-
-    expect(done).toEqual({ ok: false, fault: { kind: 'login_required' } })
-    expect(recorded()).toEqual(['GET /api/me.json'])
-  })
-
-  test.each([
-    ['by a banned account', { kind: 'refused', meaning: 'BANNED_FROM_SUBFORUM', code: 'HTTP_403' }],
-    ['by a suspended account', { kind: 'forbidden', reason: 'user_suspended' }],
-    ['under a missing post', { kind: 'not_found', reason: 'absent' }],
-    ['in a private subforum', { kind: 'forbidden', reason: 'private' }],
-    ['in a quarantined subforum without consent', { kind: 'forbidden', reason: 'quarantined' }],
-    ['under a locked post', { kind: 'refused', meaning: 'THREAD_LOCKED', terminal: true }],
-    ['under an archived post', { kind: 'refused', meaning: 'ARCHIVED', field: 'post_url' }],
-    ['under a deleted post', { kind: 'refused', meaning: 'NOT_FOUND' }],
-    ['to an author who has blocked the account', { kind: 'refused', meaning: 'PERMISSION_DENIED' }],
-  ])('%s, and the reason is returned', async (what, fault) => {
-    await using it = await acting()
-    const { sandbox } = it
-    const prepare: Record<string, () => void> = {
-      'by a banned account': () => sandbox.subforum({ name: 'cats', bans: ['ann'] }),
-      'by a suspended account': () => sandbox.user({ name: 'ann', standing: 'suspended' }),
-      'under a missing post': () => sandbox.world.things.delete(it.post.name),
-      'in a private subforum': () => sandbox.subforum({ name: 'cats', access: 'private' }),
-      'in a quarantined subforum without consent': () =>
-        sandbox.subforum({ name: 'cats', access: 'quarantined' }),
-      'under a locked post': () => sandbox.edit({ name: it.post.name, locked: true }),
-      'under an archived post': () => sandbox.edit({ name: it.post.name, archived: true }),
-      'under a deleted post': () => sandbox.remove({ name: it.post.name, by: 'author' }),
-      'to an author who has blocked the account': () =>
-        sandbox.user({ name: 'ben', blocks: ['ann'] }),
-    }
-    prepare[what]?.()
-
-    const done = await it.acts.comment({ parent: it.post.name, text: 'Hello' }, it.as('ann'))
-
-    expect(done).toMatchObject({ ok: false, fault })
-  })
-
-  test('under a comment deleted by its author', async () => {
-    await using it = await acting()
-    const gone = it.sandbox.comment({ parent: it.post.name, author: 'ben', text: 'Gone' })
-    it.sandbox.remove({ name: gone.name, by: 'author' })
-
-    const done = await it.acts.comment({ parent: gone.name, text: 'Hello' }, it.as('ann'))
-
-    expect(done).toMatchObject({
-      ok: false,
-      fault: { code: 'DELETED_COMMENT', meaning: 'NOT_FOUND' },
-    })
-  })
 })
 
 test.each([
@@ -272,4 +183,54 @@ test.each([
   const done = await it.forum.acts.comment({ parent: 't3_ab12', text: 'Hello' }, it.as())
 
   expect(done).toMatchObject({ ok: false, fault: { kind: 'refused', meaning } })
+})
+
+test.each([
+  [{ fault: 'write_ratelimit', wait_s: 312.4 }, 313],
+  [{ fault: 'write_ratelimit', wait_s: 51, worded: true }, 51],
+  [{ fault: '429_html', retry_after_s: 40 }, 40],
+] as const)('the pause in %j is rounded up to whole seconds', async (fault_rule, seconds) => {
+  await using it = await acting()
+  it.sandbox.addFault({ path: '/api/comment', ...fault_rule })
+
+  const done = await it.acts.comment({ parent: it.post.name, text: 'Hello' }, it.as('ann'))
+
+  expect(done).toMatchObject({
+    ok: false,
+    fault: { kind: 'refused', meaning: 'FORUM_RATELIMIT', terminal: false, retry_after_s: seconds },
+  })
+})
+
+test('a paused write does not delay reads', async () => {
+  await using it = await acting()
+  const call = it.as('ann')
+  it.sandbox.addFault({ path: '/api/comment', fault: 'write_ratelimit', wait_s: 600 })
+
+  await it.acts.comment({ parent: it.post.name, text: 'Hello' }, call)
+
+  expect(await it.forum.me(call)).toMatchObject({ ok: true, value: { name: 'ann' } })
+})
+
+test('a refused connection means that nothing was sent, and the result is known', async () => {
+  await using it = await acting()
+  let requests = 0
+  const gone = 'http://127.0.0.1:1'
+  await using lost = await acting({
+    options: {
+      base_url: it.sandbox.url,
+      // The account is still verified; only the write meets a refused connection.
+      fetch: (url, init) => {
+        requests += 1
+        return fetch(init.method === 'POST' ? url.replace(it.sandbox.url, gone) : url, init)
+      },
+    },
+  })
+
+  const done = await lost.acts.comment({ parent: it.post.name, text: 'Hello' }, it.as('ann'))
+
+  expect(done).toEqual({
+    ok: false,
+    fault: { kind: 'unavailable', status: null, retry_after_s: null },
+  })
+  expect(requests).toBe(2)
 })

@@ -19,38 +19,6 @@ async function chatted(it: Fixture, text = 'Do you like them?', from = 'ann', to
 }
 
 describe('a message', () => {
-  test('goes by private message and is found again by its text', async () => {
-    await using it = await acting()
-
-    const done = await it.acts.send(draft, it.as('ann'))
-
-    const [sent] = it.sandbox.world.users.get('ann')?.sent ?? []
-    expect(done).toEqual({
-      ok: true,
-      value: { id: sent?.name ?? '', thread_id: sent?.name ?? '', channel: 'mail' },
-    })
-    expect(sent).toMatchObject({ subject: 'Cats', text: 'Do you like them?' })
-  })
-
-  test.each(['chat', 'trusted'] as const)(
-    'to a user whose mail is %s goes by chat, with its subject first',
-    async (mail) => {
-      await using it = await acting()
-      it.sandbox.user({ name: 'ben', mail })
-
-      const done = await it.acts.send(draft, it.as('ann'))
-
-      const [chat_room] = it.sandbox.world.rooms.values()
-      const last_event = chat_room?.events.at(-1)
-      expect(done).toEqual({
-        ok: true,
-        value: { id: last_event?.id ?? '', thread_id: chat_room?.id ?? '', channel: 'chat' },
-      })
-      expect(last_event?.content['body']).toBe('Cats\n\nDo you like them?')
-      expect(it.sandbox.world.users.get('ben')?.inbox).toEqual([])
-    },
-  )
-
   test('goes into the existing room', async () => {
     await using it = await acting()
     const room_id = await chatted(it, 'First')
@@ -289,17 +257,6 @@ describe('conversations', () => {
     const done = await it.acts.threads(everything, it.as('ann'))
 
     expect(done).toMatchObject({ ok: false, fault: { kind: 'unavailable', status: 503 } })
-  })
-
-  test('are not returned to a dead session', async () => {
-    await using it = await acting()
-    const call = it.as('ann')
-    it.sandbox.revoke({ username: 'ann' })
-
-    expect(await it.acts.threads(everything, call)).toEqual({
-      ok: false,
-      fault: { kind: 'login_required' },
-    })
   })
 
   test.each([

@@ -72,21 +72,6 @@ test('a refused profile names the field, and the second call is not tried', asyn
   expect(recorded()).not.toContain(`POST ${WHOLE}`)
 })
 
-test('a change with a lost answer is sent once, and its result is unknown', async () => {
-  const { it, ann } = await settle()
-  await using _ = it
-  it.sandbox.addFault({ path: PART, fault: 'lost_answer' })
-  const recorded = it.listen()
-
-  const done = await it.acts.profile({ description: 'Dogs.' }, it.as('ann'))
-
-  expect(done).toEqual({ ok: false, fault: { kind: 'unknown' } })
-  expect(ann.bio).toBe('Dogs.')
-  expect(
-    recorded().filter((line) => line.includes('settings') || line.includes('site')),
-  ).toHaveLength(1)
-})
-
 test('a form contains every present setting under its form name', () => {
   const settings = {
     subreddit_id: 't5_x',
@@ -137,20 +122,6 @@ const set = (
 const closed: Transport = () => Promise.resolve({ kind: 'failed', error: 'connect_failed' })
 
 describe('a picture', () => {
-  test.each(['avatar', 'banner'] as const)(
-    'with the right size becomes the %s with one call',
-    async (place) => {
-      await using it = await acting()
-
-      const done = await set(it, png(256), { place })
-
-      const ann = it.sandbox.world.users.get('ann')
-      const image_url = place === 'avatar' ? ann?.icon : ann?.banner
-      expect(done).toEqual({ ok: true, value: { url: image_url ?? '' } })
-      expect(it.sandbox.requests.at(-1)?.path).toBe('/r/u_ann/api/upload_sr_img')
-    },
-  )
-
   test.each([
     ['with another size', png(512), 'png'],
     ['too large for one call', png(256, 600 * 1024), 'png'],
@@ -204,14 +175,5 @@ describe('a picture', () => {
     await set(it, png(512))
 
     expect(seen).toEqual(['content-type'])
-  })
-
-  test('with a lost answer is set once, and its result is unknown', async () => {
-    await using it = await acting({ options: { store } })
-    it.sandbox.addFault({ path: '/r/u_ann/api/upload_sr_img', fault: 'lost_answer' })
-    const recorded = it.listen()
-
-    expect(await set(it, png(256))).toEqual({ ok: false, fault: { kind: 'unknown' } })
-    expect(recorded().filter((line) => line.startsWith('POST'))).toHaveLength(1)
   })
 })
