@@ -170,11 +170,10 @@ const isSigned = (secret: string, header: string, body: string): boolean => {
 export type DaemonOptions = {
   readonly binary: string
   readonly dir: string
-  readonly platformUrl: string
   readonly receiverUrl: string
   readonly auditIntervalS: number | null
-  /** Tables of further sources. */
-  readonly sourcesToml?: string
+  /** The `[[source]]` tables. */
+  readonly sourcesToml: string
 }
 
 const configOf = (options: DaemonOptions): string => `
@@ -184,11 +183,6 @@ port = 0
 dir = "${join(options.dir, 'data')}"
 [requests]
 user_agent = "forumd/1.0 (judged by test/world)"
-[[source]]
-name = "forum"
-kind = "reddit"
-base_url = "${options.platformUrl}"
-session_cookie = "reddit_session"
 [billing]
 enabled = false
 default_plan = "world"
@@ -211,7 +205,7 @@ health_cache_s = 0
 [maintenance]
 keep_hourly = 0
 keep_daily = 0
-${options.auditIntervalS === null ? '' : `[monitor]\naudit_interval_s = ${options.auditIntervalS}\n`}${options.sourcesToml ?? ''}`
+${options.auditIntervalS === null ? '' : `[monitor]\naudit_interval_s = ${options.auditIntervalS}\n`}${options.sourcesToml}`
 
 /** The executable in a fresh folder. Every wait on it is bounded. */
 export const makeDaemon = (options: DaemonOptions): Daemon => {
@@ -236,7 +230,10 @@ export const makeDaemon = (options: DaemonOptions): Daemon => {
     })
     const deadline = Date.now() + START_TIMEOUT_MS
     while (Date.now() < deadline) {
-      if (child.exitCode !== null) throw new Error(`serve ended with ${child.exitCode}`)
+      if (child.exitCode !== null) {
+        const said = readFileSync(join(options.dir, `errors-${runs}.log`), 'utf8').slice(-2000)
+        throw new Error(`serve, start ${runs}, ended with ${child.exitCode}: ${said}`)
+      }
       if (existsSync(addressFile)) {
         const text = readFileSync(addressFile, 'utf8').trim()
         address = text.startsWith('http') ? text : `http://${text}`

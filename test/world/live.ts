@@ -39,9 +39,14 @@ export const runWorld = async (options: LiveOptions): Promise<WorldResult> => {
   const daemon = makeDaemon({
     binary: options.binary,
     dir: options.dir,
-    platformUrl: platform.url,
     receiverUrl: receiver.url,
     auditIntervalS: options.auditIntervalS,
+    sourcesToml: `[[source]]
+name = "forum"
+kind = "reddit"
+base_url = "${platform.url}"
+session_cookie = "reddit_session"
+`,
   })
   const history: Status[] = []
   const reads: { atMs: number; reads: string }[] = []

@@ -96,17 +96,19 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
   ): Promise<Outcome<NativeItem | null>> {
     const request = { path: `/v0/item/${id}.json`, shape: isItem, bytes_max: ITEM_BYTES_MAX }
     const answer = await firebase.send(request, call)
-    if (!answer.ok) {
-      if (answer.fault.kind !== 'unreadable') return answer
-      // One item that cannot be read is no reason to read no other.
-      options.left_out?.('item', String(id))
-      return ok(null)
-    }
-    const { value } = answer.value
+    const path = answer.ok ? '$.id' : '$'
+    if (!answer.ok && answer.fault.kind !== 'unreadable') return answer
+    const value = answer.ok ? answer.value.value : undefined
     const item = toItem(value)
-    // Another item than the one that was asked for, or one without an id that can be.
-    if (item === null && value !== null) options.left_out?.('id', String(id))
-    return ok(item === null || String(item.id) === String(id) ? item : null)
+    if (value === null || (item !== null && String(item.id) === String(id))) return ok(item)
+    options.left_out?.(path === '$' ? 'item' : 'id', String(id))
+    return fail({ kind: 'unreadable', path })
+  }
+
+  /** An item, or null for one that cannot be read: the others are read all the same. */
+  async function readOne(id: number | string, call: HttpCall): Promise<Outcome<NativeItem | null>> {
+    const answer = await readItem(id, call)
+    return answer.ok || answer.fault.kind !== 'unreadable' ? answer : ok(null)
   }
 
   /** Items in the order of `ids`; `null` answers are left out. */
@@ -114,7 +116,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     ids: readonly (number | string)[],
     call: HttpCall,
   ): Promise<Outcome<NativeItem[]>> {
-    const items = await inTurn(ids, AT_ONCE, (id) => readItem(id, call))
+    const items = await inTurn(ids, AT_ONCE, (id) => readOne(id, call))
     return items.ok ? ok(items.value.filter((it) => it !== null)) : items
   }
 
@@ -304,7 +306,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
 
   /** Story of a comment; an item above that cannot be read is passed by the index. */
   async function storyAbove(item: NativeItem, call: Call): Promise<Outcome<string | null>> {
-    const found = await stories.above(item, (id) => readItem(id, call))
+    const found = await stories.above(item, (id) => readOne(id, call))
     if (!found.ok) return found
     if (found.value.is_known) return ok(found.value.story.id)
     const answer = await ask(`/api/v1/items/${item.id}`, call, '$.children[]')
@@ -330,7 +332,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     const nodes: Node[] = []
     for (const item of items.value) {
       if (!isComment(item)) continue
-      const found = await stories.above(item, (id) => readItem(id, call))
+      const found = await stories.above(item, (id) => readOne(id, call))
       if (!found.ok) return found
       nodes.push(toNode(toComment(item, found.value.story)))
     }
@@ -341,7 +343,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
   const states: ItemStates = async (fullnames, call) => {
     const found = new Map<string, ItemState>()
     for (const name of fullnames) {
-      const read = await readItem(name.slice(3), call)
+      const read = await readOne(name.slice(3), call)
       if (!read.ok) return read
       const { value: item } = read
       const state = livenessOf(item)
@@ -350,7 +352,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
       else if (isPost(item))
         found.set(name, { state, item: { ...toPost(item), kind: 'post' }, author_gone: false })
       else if (isComment(item)) {
-        const above = await stories.above(item, (id) => readItem(id, call))
+        const above = await stories.above(item, (id) => readOne(id, call))
         if (!above.ok) return above
         const comment = toComment(item, above.value.story)
         found.set(name, { state, item: { ...comment, kind: 'comment' }, author_gone: false })

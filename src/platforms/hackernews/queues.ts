@@ -5,7 +5,7 @@ import { isDelayed, livenessOf, type NativeItem } from './readers.ts'
  * Ids that are requested again. Epoch ms. An entry has the id, when it was first requested so, and the requests since.
  */
 export type QueueState = {
-  /** Ids without an item so far; the last field is a time before the creation of their item. */
+  /** Ids without an item so far, or with one that cannot be read; the last field is a time before the creation of their item. */
   pending: [id: number, since: number, requests: number, after: number][]
   /** Dead items, which may come back. */
   dead: [id: number, since: number, requests: number][]
@@ -18,7 +18,7 @@ export type QueueState = {
 /** Queues without an id. */
 export const NO_QUEUES: QueueState = { pending: [], dead: [], changed: [], dropped: [] }
 
-/** An id without an item is requested after so long, ms; after the last it is reported as missing. */
+/** A pending id is requested after so long, ms; after the last it is reported as missing, or as skipped if unreadable. */
 const PENDING_MS = [8000, 25_000, 60_000]
 const PATIENCE_MS = 60_000
 /** A dead item is requested after so long, then each time after three times as long, for a day. */
@@ -67,6 +67,8 @@ export type Queues = ReturnType<typeof createQueues>
 
 /** The facts of a step that decide where its answers belong. */
 type Facts = {
+  /** Ids whose answer could not be read. */
+  unread: ReadonlySet<number>
   isNew: (id: number) => boolean
   first: number
   timeBelow: (id: number) => number
@@ -140,6 +142,9 @@ export function createQueues(state: QueueState, now: number, touches: Touches) {
         if (facts.isNew(id) && parent !== null) touches.add(parent, now)
       }
       for (const id of facts.orphans) change(id, now + LISTED_MS, 0)
+      const unreadable = [...facts.unread].filter(
+        (id) => id >= facts.first && leaveUnread(id, facts),
+      )
       // Missing ids have their own share of requests, beyond this queue.
       const revivable = [...dead.values()].filter(([, since]) => now - since < DEAD_MS)
       const excess = revivable.slice(0, Math.max(0, revivable.length - DEAD_MAX))
@@ -160,9 +165,26 @@ export function createQueues(state: QueueState, now: number, touches: Touches) {
         },
         unanswered: [...unanswered, ...excess.map(([id]) => id)],
         // An explained one is most often no change.
-        skipped: listed.slice(CHANGED_MAX).flatMap(([id, , it]) => (it === 0 ? [id] : [])),
+        skipped: [
+          ...listed.slice(CHANGED_MAX).flatMap(([id, , it]) => (it === 0 ? [id] : [])),
+          ...unreadable,
+        ],
       }
     },
+  }
+
+  /** Waits for a readable answer. True: it has waited long enough, and is to be reported. */
+  function leaveUnread(id: number, { isNew, timeBelow }: Facts): boolean {
+    const [, since, requests, after] = pending.get(id) ?? [id, now, 0, timeBelow(id)]
+    const revived = dead.get(id)
+    const listed = changed.get(id)
+    if (revived !== undefined) dead.set(id, [id, revived[1], revived[2] + 1])
+    if (listed !== undefined) changed.set(id, [id, now + LISTED_MS, listed[2], listed[3]])
+    const is_over = pending.has(id) && now - since >= PATIENCE_MS
+    if (is_over) pending.delete(id)
+    else if (pending.has(id) || (isNew(id) && revived === undefined))
+      pending.set(id, [id, since, requests + 1, after])
+    return is_over
   }
 
   function settleOne(

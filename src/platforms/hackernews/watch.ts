@@ -82,8 +82,9 @@ const MAX_LATEST_MS = 30_000
 /** A step waits so long for requests: those of the step a minute before still count at its start. */
 const WAIT_MS = 5000
 const FULL_WAIT_S = 2
-/** A comment whose story could not be read is read again for so long after its creation. */
+/** A comment whose story could not be read is read again for so long after its creation, and is no item so far before. */
 const ORPHAN_MS = 10 * 60_000
+const ORPHAN_YOUNG_MS = 60_000
 const DAY_MS = 86_400_000
 
 /**
@@ -207,10 +208,12 @@ export function createIdWatch(reader: ItemReader): IdWatch {
       while (last < range.to_id && step.left() > 0 && (await step.read(last + 1))) last += 1
       const fault = step.fault()
       if (fault !== null && last < range.from_id) return { ok: false, fault }
+      // Those above an unreadable one are requested again with it.
+      const from_id = Math.min(last + 1, ...step.unread)
       return ok({
         items: step.items(),
-        unanswered: step.unanswered(),
-        behind: last < range.to_id ? { from_id: last + 1, to_id: range.to_id } : null,
+        unanswered: step.unanswered().filter((id) => id < from_id),
+        behind: from_id <= range.to_id ? { from_id, to_id: range.to_id } : null,
         requests: step.requests(),
       })
     },
@@ -241,6 +244,7 @@ function settle(
   const timeBelow = (id: number): number => step.timeBelow(id, state.last) ?? state.time
   const time = timeBelow(last + 1)
   const { skipped, unanswered, changes, ...kept } = queues.settle(step.answers, {
+    unread: step.unread,
     isNew: (id) => id > state.last,
     first,
     timeBelow,
@@ -279,11 +283,19 @@ const startAt = (max: number, now: number): State => ({
   known: { roots: [] },
 })
 
+const createdAt = (item: NativeItem | null): number =>
+  (numberAt(item?.row ?? {}, 'time') ?? 0) * 1000
+
+const isUnreadable = (outcome: Outcome<unknown>): boolean =>
+  !outcome.ok && outcome.fault.kind === 'unreadable'
+
 const isShown = (item: NativeItem | null): boolean =>
   !isMissing(item) && livenessOf(item) === 'live'
 
 function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
   const answers = new Map<number, NativeItem | null>()
+  /** Ids whose answer cannot be read, or has an item that cannot be shown: it proves nothing. */
+  const unread = new Set<number>()
   const items = new Map<number, Item>()
   const gone: string[] = []
   const orphans: number[] = []
@@ -295,12 +307,11 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
   let sent = 0
   let fault: Fault | null = null
 
+  const source_now = (): number => reader.clock.now() + reader.offset_ms()
+
   /** Epoch ms; an item of the future says nothing of the present. */
   const timeOf = (id: number): number =>
-    Math.min(
-      Math.max(0, numberAt(answers.get(id)?.row ?? {}, 'time') ?? 0) * 1000,
-      reader.clock.now() + reader.offset_ms(),
-    )
+    Math.min(Math.max(0, createdAt(answers.get(id) ?? null)), source_now())
 
   return {
     /** Items above a comment are part of the watch from the first id on. */
@@ -310,6 +321,7 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
     requests: () => sent,
     fault: () => fault,
     answers,
+    unread,
     orphans,
     timeOf,
     count: () => void sent++,
@@ -352,11 +364,15 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
       }
       return false
     },
-    /** True if the id was answered, if only by `null`. */
+    /** True if the id was answered, if only by `null` or by something unreadable. */
     async read(id: number): Promise<boolean> {
-      if (answers.has(id)) return true
+      if (answers.has(id) || unread.has(id)) return true
       if (requests_max - sent <= 0 || fault !== null) return false
       const outcome = await request(id)
+      if (isUnreadable(outcome)) {
+        unread.add(id)
+        return true
+      }
       const done = outcome.ok ? await take(id, outcome.value) : outcome
       if (!done.ok) fault = done.fault
       return done.ok
@@ -376,24 +392,28 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
   async function take(id: number, item: NativeItem | null): Promise<Outcome<null>> {
     const above: [number, NativeItem | null][] = []
     let story: Story | null = null
+    let is_whole = true
     if (item !== null && isComment(item) && livenessOf(item) === 'live' && !isDelayed(item)) {
       const found = await reader.stories.above(item, async (parent) => {
         const outcome = await request(parent)
         if (outcome.ok && parent >= first) above.push([parent, outcome.value])
-        return outcome
+        return isUnreadable(outcome) ? ok(null) : outcome
       })
       if (!found.ok) return found
       story = found.value.story
       if (!found.value.is_known) orphans.push(id)
+      // Its place is that of the story, which follows within seconds most often.
+      is_whole = found.value.is_known || source_now() - createdAt(item) >= ORPHAN_YOUNG_MS
     }
-    for (const [at, native] of [[id, item] as const, ...above]) {
+    for (const [at, native] of [[id, is_whole ? item : null] as const, ...above]) {
       if (answers.has(at)) continue
-      answers.set(at, put(at, native, story) ? native : null)
+      if (put(at, native, story)) answers.set(at, native)
+      else unread.add(at)
     }
     return ok(null)
   }
 
-  /** False for an item that cannot be shown as it is: its id is read again, as one without an item. */
+  /** False for an item that cannot be shown as it is. */
   function put(id: number, item: NativeItem | null, story: Story | null): boolean {
     if (item === null) return true
     if (item.id !== id) return false

@@ -429,8 +429,16 @@ export const itemsOf = (forum: Forum): TruthItem[] =>
       }
     })
 
-const wordsOf = (item: ItemState): Set<string> =>
-  new Set(`${item.title} ${item.text}`.toLowerCase().split(/[^a-z0-9]+/))
+/** A comment matches by its own text, without the title of its topic. */
+const ownText = ({ kind }: TruthItem, { title, text }: ItemState): string =>
+  kind === 'post' ? `${title} ${text}` : text
+
+const wordsOf = (item: TruthItem, state: ItemState): Set<string> =>
+  new Set(
+    ownText(item, state)
+      .toLowerCase()
+      .split(/[^a-z0-9]+/),
+  )
 
 const when = (holds: boolean): Match => (holds ? 'yes' : 'no')
 
@@ -440,7 +448,8 @@ const PLAIN: readonly SourceMonitor[] = [
     label: 'keywords',
     spec: { source: SOURCE, kind: 'both', include_any: ['grinder', 'kettle'] },
     addAtMs: 0,
-    matches: (_item, state) => when(['grinder', 'kettle'].some((word) => wordsOf(state).has(word))),
+    matches: (item, state) =>
+      when(['grinder', 'kettle'].some((word) => wordsOf(item, state).has(word))),
   },
   {
     label: 'topics',
@@ -482,7 +491,7 @@ const PLAIN: readonly SourceMonitor[] = [
     label: 'regex',
     spec: { source: SOURCE, kind: 'both', regex: ['ticket-\\d{4}'] },
     addAtMs: 0,
-    matches: (_item, state) => when(/ticket-\d{4}/.test(`${state.title} ${state.text}`)),
+    matches: (item, state) => when(/ticket-\d{4}/.test(ownText(item, state))),
   },
   {
     label: 'comments later',
@@ -495,7 +504,7 @@ const PLAIN: readonly SourceMonitor[] = [
     },
     addAtMs: 20_000,
     matches: (item, state) => {
-      const words = wordsOf(state)
+      const words = wordsOf(item, state)
       const there = state.places.includes('dev') || state.places.includes('general')
       return when(item.kind === 'comment' && there && words.has('roaster') && !words.has('sample'))
     },

@@ -116,7 +116,6 @@ export const runSourceWorld = async (job: SourceJob): Promise<SourceResult> => {
   const daemon = makeDaemon({
     binary: job.binary,
     dir: job.dir,
-    platformUrl: 'http://127.0.0.1:9',
     receiverUrl: receiver.url,
     auditIntervalS: null,
     sourcesToml: tomlOf(source),

@@ -17,6 +17,7 @@ function createApi() {
     items: new Map<number, unknown>(),
     changed: [] as number[],
     down: new Set<number>(),
+    unreadable: new Set<number>(),
     requests: 0,
     above: [] as number[],
     left: 60,
@@ -25,6 +26,7 @@ function createApi() {
     max_read: 0,
     slow_ms: 0,
     restored: [] as unknown[],
+    is_story_known: true,
   }
   const story = { id: '1', title: 'a story', url: null, author: 'ann', place: 'story' } as const
   const watch = createIdWatch({
@@ -37,6 +39,7 @@ function createApi() {
     async item(id) {
       api.requests += 1
       if (api.down.has(id)) return fail({ kind: 'unavailable', status: 503, retry_after_s: null })
+      if (api.unreadable.has(id)) return fail({ kind: 'unreadable', path: '$' })
       return ok(toItem(api.items.get(id) ?? null))
     },
     async updates() {
@@ -49,7 +52,7 @@ function createApi() {
           const outcome = await read(id)
           if (!outcome.ok) return outcome
         }
-        return ok({ story, is_known: true })
+        return ok({ story, is_known: api.is_story_known })
       },
       stored: () => ({ roots: [[1, 1]] }),
       restore: (stored) => void api.restored.push(stored),
@@ -233,6 +236,71 @@ test('an id without an item is requested with growing waits, and reported after 
 })
 
 test.each([
+  ['an answer that cannot be read', null],
+  ['an item that cannot be shown', { time: -1 }],
+])(
+  '%s holds the verified time, and is skipped after a minute, never unanswered',
+  async (_, row) => {
+    const { put, step, api } = createApi()
+    let { state } = await step(null)
+    api.now += 5 * S
+    if (row === null) api.unreadable.add(101)
+    else put(101, row)
+    put(102)
+    const requested: number[] = []
+    const skipped: unknown[] = []
+    for (let second = 0; second < 120; second++) {
+      const before = api.requests
+      const next = await step(state)
+      if (api.requests > before) requested.push(second)
+      if (second < 60) expect(next.verified_until).toBeLessThan(T0)
+      expect(next.unanswered).toEqual([])
+      for (const ids of next.skipped) skipped.push([second, ids])
+      state = next.state
+      api.now += S
+    }
+    expect(skipped).toEqual([[60, { from_id: 101, to_id: 101 }]])
+    expect(requested).toEqual([0, 8, 25, 60])
+  },
+)
+
+test('an answer that cannot be read keeps a reread from its end, and the ids above it are read', async () => {
+  const { put, watch, api } = createApi()
+  for (const id of [101, 103]) put(id)
+  api.unreadable.add(102)
+  const bounds = { requests: 10, deadline_at: api.now + MINUTE }
+  expect(await watch.reread({ from_id: 101, to_id: 104 }, bounds)).toMatchObject({
+    ok: true,
+    value: {
+      items: [{ id: '101' }, { id: '103' }],
+      unanswered: [],
+      behind: { from_id: 102, to_id: 104 },
+    },
+  })
+})
+
+test('a change that cannot be read stays listed, and is requested once a minute or so', async () => {
+  const { put, step, api } = createApi()
+  let { state } = await step(null)
+  api.now += 10 * S
+  put(101)
+  state = (await step(state)).state
+  api.now += 2 * MINUTE
+  api.unreadable.add(101)
+  api.changed = [101]
+  const listed_at = api.now
+  const before = api.requests
+  for (let second = 0; second < 150; second += 5) {
+    const next = await step(state)
+    api.changed = []
+    expect(next.changes).toMatchObject({ waiting: 1, oldest_at: listed_at })
+    state = next.state
+    api.now += 5 * S
+  }
+  expect(api.requests - before).toBe(2)
+})
+
+test.each([
   { time: -1 },
   { time: 0 },
   { time: 1e12 },
@@ -352,6 +420,40 @@ test('a comment whose parent cannot be read is no item yet, nor is its parent pa
   api.down.clear()
   api.above = []
   expect(idsOf(await step(state))).toEqual([101, 102])
+})
+
+test('a comment waits a minute for its story, holds the verified time so long, and is an item with it', async () => {
+  const { put, step, api } = createApi()
+  const { state } = await step(null)
+  api.now += 5 * S
+  put(101)
+  api.is_story_known = false
+  const early = await step(state)
+  expect(early).toMatchObject({ items: [], unanswered: [], skipped: [] })
+  expect(early.verified_until).toBeLessThan(T0)
+  api.now += 8 * S
+  api.is_story_known = true
+  put(102)
+  const whole = await step(early.state)
+  expect(idsOf(whole)).toEqual([101, 102])
+  expect(whole.verified_until).toBeGreaterThan(T0)
+})
+
+test('a comment whose story stays away for a minute is an item without it', async () => {
+  const { put, step, api } = createApi()
+  let { state } = await step(null)
+  api.now += 5 * S
+  put(101)
+  api.is_story_known = false
+  const found: [number, number[]][] = []
+  for (let second = 0; second < 70; second++) {
+    const next = await step(state)
+    if (next.items.length > 0) found.push([second, idsOf(next)])
+    expect(next.unanswered).toEqual([])
+    state = next.state
+    api.now += S
+  }
+  expect(found).toEqual([[60, [101]]])
 })
 
 test('a step sends no more than may be sent now, and none when a minute is used up', async () => {
