@@ -8,7 +8,7 @@ import * as fc from 'fast-check'
 import { createSeededRandom } from '../../sandbox/world/random.ts'
 import { KINDS, mutate, type SiteKind, startSite } from '../support/hostile-site.ts'
 import { cases } from '../support/long-form.ts'
-import { type Answer, mutated, recordedAnswers } from '../support/mutations.ts'
+import { type Answer, mutated, recordedAnswers, toResponse } from '../support/mutations.ts'
 
 const sources = process.env['FORUMD_SOURCES']
 const recordings = process.env['FORUMD_RECORDINGS']
@@ -19,15 +19,6 @@ if (!isSet)
 /** Whole seconds in which a body comes in parts, or not yet, are no part of what is tried here. */
 const isTried = ({ raw, cut_at, drip_ms, delay_ms }: Answer): boolean =>
   raw === undefined && cut_at === undefined && drip_ms === undefined && delay_ms === undefined
-
-/** An answer as a response; null for one that no server of HTTP can send. */
-function toResponse(answer: Answer): Response | null {
-  try {
-    return new Response(answer.body.length === 0 ? null : Uint8Array.from(answer.body), answer)
-  } catch {
-    return null
-  }
-}
 
 const PLACE = {
   discourse: 'help',

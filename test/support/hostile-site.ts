@@ -38,6 +38,10 @@ const lemmy =
     if (path === `${base}/post/list`) return { posts: newest(rows).map(lemmyView), next_page: null }
     if (path === `${base}/comment/list`) return { comments: [] }
     if (path === `${base}/modlog`) return { removed_posts: [], removed_comments: [] }
+    if (path === `${base}/search`) {
+      const found = rows.filter(({ title }) => title.includes(query.get('q') ?? ''))
+      return { posts: newest(found).map(lemmyView), comments: [], users: [], communities: [] }
+    }
     if (path !== `${base}/post`) return undefined
     const found = rows.find(({ id }) => id === Number(query.get('id')))
     return found && { post_view: lemmyView(found) }

@@ -19,6 +19,15 @@ export type Answer = {
   raw?: Buffer
 }
 
+/** An answer as a response; null for one that no server of HTTP can send. */
+export function toResponse(answer: Answer): Response | null {
+  try {
+    return new Response(answer.body.length === 0 ? null : Uint8Array.from(answer.body), answer)
+  } catch {
+    return null
+  }
+}
+
 type Given = { random: SeededRandom; recorded: readonly string[]; path: string; own_url: string }
 
 /** `lies`: the answer may be well-formed and wrong, so that a reader cannot know what it hides. */

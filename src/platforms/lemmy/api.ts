@@ -206,17 +206,18 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   async function isOpen(id: number, call: ApiCall): Promise<boolean> {
     const known = places.get(id)
     if (known !== undefined && clock.now() - known.at < OPEN_MS) return known.is_open
-    return (await newestOf(id, call))?.is_open ?? false
+    const place = await newestOf(id, call)
+    return place.ok && place.value.is_open
   }
 
-  /** The newest posts of a place by its own list; null: it was not read. */
-  async function newestOf(community_id: number, call: ApiCall): Promise<Place | null> {
+  /** The newest posts of a place by its own list. */
+  async function newestOf(community_id: number, call: ApiCall): Promise<Outcome<Place>> {
     const known = places.get(community_id)
-    if (known !== undefined && clock.now() - known.at < NEWEST_MS) return known
-    if (call.spend?.() === false) return null
+    if (known !== undefined && clock.now() - known.at < NEWEST_MS) return ok(known)
+    if (call.spend?.() === false) return fail({ kind: 'timeout' })
     const query = { type_: 'All', sort: 'New', community_id }
     const page = await rows('post', '/post/list', query, { limit: PAGE_MAX, after: null }, call)
-    if (!page.ok && page.fault.kind !== 'forbidden') return null
+    if (!page.ok && !isClosed(page.fault)) return page
     const views = page.ok ? page.value.views : []
     const at = clock.now()
     const posts = views.map((view) => fieldsOf(view['post']))
@@ -234,7 +235,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
       noteState(view, shownState(view, { from: 'list', generation: 'piefed', is_account: true }))
       lately.posts.set(idAt(fieldsOf(view['post']), 'id') ?? 0, view)
     }
-    return place
+    return ok(place)
   }
 
   /** A post that the own list of its place has shown just now: no request is needed for it. */
@@ -242,22 +243,32 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     return clock.now() - lately.at > NEWEST_MS ? null : (lately.posts.get(id) ?? null)
   }
 
-  /** State of a post of PieFed that was read by its id: drafts look like all others, and only lists leave them out. */
-  async function confirm(view: Row, call: ApiCall): Promise<void> {
+  /**
+   * State of a post of PieFed that was read by its id: drafts look like all others, and only lists leave them out. A list that
+   * was not read leaves it open.
+   */
+  async function confirm(view: Row, call: ApiCall): Promise<Outcome<null>> {
     const post = fieldsOf(view['post'])
     const [id, place_id] = [idAt(post, 'id'), idAt(fieldsOf(view['community']), 'id')]
-    const place = place_id === null ? null : await newestOf(place_id, call)
-    if (id === null || place === null) return
-    if (place.ids.has(id)) return noteState(view, { state: 'public', until: null })
-    if (!place.is_open || place.is_whole || createdOf(post) >= place.since)
-      return noteState(view, { state: 'hidden', until: null })
-    if (call.spend?.() === false) return
+    if (id === null || place_id === null) return ok(null)
+    const newest = await newestOf(place_id, call)
+    if (!newest.ok) return newest
+    const place = newest.value
+    const is_listed = place.ids.has(id)
+    if (is_listed || !place.is_open || place.is_whole || createdOf(post) >= place.since) {
+      noteState(view, { state: is_listed ? 'public' : 'hidden', until: null })
+      return ok(null)
+    }
+    if (call.spend?.() === false) return fail({ kind: 'timeout' })
     // Too old for that page.
     const query = { q: textAt(post, 'title'), type_: 'Posts', listing_type: 'All', sort: 'New' }
     const paging = { limit: PAGE_MAX, after: null }
     const hit = await rows('post', '/search', query, paging, call)
-    if (hit.ok && hit.value.views.some((it) => idAt(fieldsOf(it['post']), 'id') === id))
+    // A server without a search that anyone may use shows such posts to no one.
+    if (!hit.ok) return ['not_found', 'forbidden'].includes(hit.fault.kind) ? ok(null) : hit
+    if (hit.value.views.some((it) => idAt(fieldsOf(it['post']), 'id') === id))
       noteState(view, { state: 'public', until: null })
+    return ok(null)
   }
 
   /**
@@ -344,8 +355,10 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     const is_account = credential !== null || sender !== undefined
     const { shows_nsfw } = at.value.site
     noteState(view, shownState(view, { from: 'id', generation, is_account, shows_nsfw }))
-    if (stateOf(view) === 'unknown') await confirm(view, call)
-    else if (generation === 'piefed' && !is_account) await hideClosed([view], call)
+    if (stateOf(view) === 'unknown') {
+      const confirmed = await confirm(view, call)
+      if (!confirmed.ok) return confirmed
+    } else if (generation === 'piefed' && !is_account) await hideClosed([view], call)
     return ok(view)
   }
 
@@ -424,7 +437,8 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   async function refuses(place: Row, call: HttpCall): Promise<boolean> {
     const id = idAt(place, 'id')
     if (software !== 'piefed' || credential !== null || id === null) return false
-    return (await newestOf(id, call))?.is_open === false
+    const newest = await newestOf(id, call)
+    return newest.ok && !newest.value.is_open
   }
 
   /** Asks for places that were never seen, a few at a time. The number of requests. */
