@@ -165,19 +165,6 @@ describe('a small data set', () => {
     },
   )
 
-  test.each([
-    ['/post/zzzzzz', 'there is no such post'],
-    ['/post/zzzzzz/comments', 'there is no such post'],
-    ['/comments?permalink=/r/coffee/comments/zzzzzz/', 'there is no such post'],
-    ['/comment/zzzzzz', 'there is no such comment'],
-    ['/user/nobody_here', 'there is no such user'],
-    ['/user/nobody_here/comments', 'there is no such user'],
-  ])('%s is 404: %s', async (path, message) => {
-    const { status, body } = await daemon.get(path)
-
-    expect([status, body.code, body.message]).toEqual([404, 'NOT_FOUND', message])
-  })
-
   test('the top posts of a week are listed best first', async () => {
     const { body } = await daemon.get('/sub/coffee/top?limit=2')
 
@@ -396,34 +383,43 @@ describe('a small data set', () => {
     const before = daemon.requestedPaths().length
 
     const { body } = await daemon.post('/comments/verify', {
-      ids: [gone.id, comment.name, 'zzzzzz', comment.id, '?'],
+      ids: [gone.id, comment.name, 'zzzzzz', comment.id, 'Not An Id', post.name, ''],
     })
+    const malformed = await daemon.post('/comments/verify', { ids: ['?'] })
 
     expect(misfits(shapes.verified, body)).toEqual([])
-    expect(body.comments.map(({ id, status }: any) => [id, status])).toEqual([
-      [gone.id, 'removed'],
-      [comment.name, 'live'],
-      ['zzzzzz', 'not_found'],
-      [comment.id, 'live'],
-      ['?', 'not_found'],
+    expect(body.comments).toEqual([
+      { id: gone.id, name: gone.name, status: 'removed' },
+      { id: comment.name, name: comment.name, status: 'live' },
+      { id: 'zzzzzz', name: 't1_zzzzzz', status: 'not_found' },
+      { id: comment.id, name: comment.name, status: 'live' },
+      { id: 'Not An Id', name: null, status: 'not_found' },
+      { id: post.name, name: null, status: 'not_found' },
+      { id: '', name: null, status: 'not_found' },
     ])
+    expect(malformed.body.comments).toEqual([{ id: '?', name: null, status: 'not_found' }])
     expect(daemon.requestedPaths().length - before).toBe(1)
   })
 
   test.each([
-    ['/posts?subforum=cellar', 403, 'PERMISSION_DENIED', 'private'],
-    ['/posts?subforum=ruins', 404, 'NOT_FOUND', 'banned'],
-    ['/posts?subforum=nowhere_at_all', 404, 'NOT_FOUND', 'absent'],
-    ['/user/nobody_at_all', 404, 'NOT_FOUND', 'absent'],
-    ['/user/sent_off/comments', 403, 'PERMISSION_DENIED', 'user_suspended'],
-    ['/post/zzzzzz', 404, 'NOT_FOUND', null],
-    ['/comment/zzzzzz', 404, 'NOT_FOUND', null],
-    ['/comments/zzzzzz', 404, 'NOT_FOUND', 'absent'],
-  ])('%s is refused with %i %s', async (path, status, code, reason) => {
+    ['/posts?subforum=cellar', 403, 'private', ''],
+    ['/posts?subforum=ruins', 404, 'banned', ''],
+    ['/posts?subforum=nowhere_at_all', 404, 'absent', ''],
+    ['/user/nobody_at_all', 404, 'absent', 'there is no such user'],
+    ['/user/nobody_at_all/comments', 404, 'absent', 'there is no such user'],
+    ['/user/sent_off/comments', 403, 'user_suspended', ''],
+    ['/post/zzzzzz', 404, null, 'there is no such post'],
+    ['/post/zzzzzz/comments', 404, 'absent', 'there is no such post'],
+    ['/comment/zzzzzz', 404, null, 'there is no such comment'],
+    ['/comments/zzzzzz', 404, 'absent', 'there is no such post'],
+    ['/comments?permalink=/r/coffee/comments/zzzzzz/', 404, 'absent', 'there is no such post'],
+  ])('%s is refused with %i, %p and %p', async (path, status, reason, message) => {
     const answer = await daemon.get(path)
 
+    const code = status === 403 ? 'PERMISSION_DENIED' : 'NOT_FOUND'
     expect(answer.status).toBe(status)
     expect(answer.body).toMatchObject({ code, error: code, reason })
+    expect(answer.body.message).toContain(message)
     expect(answer.headers.get('x-credits-remaining')).not.toBeNull()
   })
 

@@ -30,6 +30,14 @@ function poolOf(...names: string[]) {
   return fixture
 }
 
+/** A pool with an account that has a password and no session. */
+function withPassword() {
+  const fixture = startPoolFixture()
+  const secrets = { kind: 'session', password: 'x', totp_secret: null } as const
+  fixture.add('a', { secrets, jar: null })
+  return fixture
+}
+
 describe('a lease', () => {
   test('uses the account with the most headroom, with its own cookies and proxy', () => {
     using fixture = startPoolFixture()
@@ -97,12 +105,9 @@ describe('a lease', () => {
   })
 
   test('uses the account that is free first if none has headroom', () => {
-    using fixture = startPoolFixture()
-    fixture.add('a')
-    fixture.add('b')
+    using fixture = poolOf('a', 'b')
     fixture.headroom.set('a', { requests: 0, until_ms: 9000 })
     fixture.headroom.set('b', { requests: 0, until_ms: 2000 })
-    fixture.pool.reload()
 
     expect(fixture.pool.lease('poll')?.id).toBe('b')
   })
@@ -192,10 +197,8 @@ describe('a throttled account', () => {
 
 describe('an account that the platform treats as anonymous', () => {
   test('is checked, and needs a login if a check two minutes later confirms it', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('a')
+    using fixture = poolOf('a')
     fixture.mes.push(ok(null), ok(null))
-    fixture.pool.reload()
     fixture.pool.report(leased(fixture.pool.lease('read')), { kind: 'login_required' })
     expect(fixture.pool.lease('read')).toBeNull()
     await fixture.turn()
@@ -226,10 +229,8 @@ describe('an account that the platform treats as anonymous', () => {
   })
 
   test('returns by itself once the platform knows its session again', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('a')
+    using fixture = poolOf('a')
     fixture.mes.push(ok(null), ok(null), ok(null))
-    fixture.pool.reload()
     fixture.pool.report(leased(fixture.pool.lease('read')), { kind: 'login_required' })
     await fixture.pass(13 * MINUTE)
     expect(fixture.states()).toEqual({ a: 'needs_login' })
@@ -256,11 +257,8 @@ describe('an account that the platform treats as anonymous', () => {
   })
 
   test('is logged out while another one is signed in', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('a')
-    fixture.add('b')
+    using fixture = poolOf('a', 'b')
     fixture.mes.push(ok(null), ok(null))
-    fixture.pool.reload()
     fixture.pool.report(leased(fixture.pool.lease('read')), { kind: 'login_required' })
     await fixture.pass(3 * MINUTE)
 
@@ -294,9 +292,7 @@ describe('an account that the platform treats as anonymous', () => {
   })
 
   test('is not signed in more than three times in an hour', async () => {
-    using fixture = startPoolFixture()
-    const secrets = { kind: 'session', password: 'x', totp_secret: null } as const
-    fixture.add('a', { secrets, jar: null })
+    using fixture = withPassword()
     await fixture.pass(60 * MINUTE - 1)
 
     expect(fixture.asked.length).toBeLessThanOrEqual(3)
@@ -304,9 +300,7 @@ describe('an account that the platform treats as anonymous', () => {
   })
 
   test('is not tried before the pause that the platform requests', async () => {
-    using fixture = startPoolFixture()
-    const secrets = { kind: 'session', password: 'x', totp_secret: null } as const
-    fixture.add('a', { secrets, jar: null })
+    using fixture = withPassword()
     for (let n = 0; n < 100; n++)
       fixture.sign_ins.push({ ok: false, reason: null, final: false, retry_after_s: 86_400 })
     await fixture.pass(60 * MINUTE)
@@ -315,9 +309,7 @@ describe('an account that the platform treats as anonymous', () => {
   })
 
   test('is not tried again with a wrong password, and the operator is notified at once', async () => {
-    using fixture = startPoolFixture()
-    const secrets = { kind: 'session', password: 'x', totp_secret: null } as const
-    fixture.add('a', { secrets, jar: null })
+    using fixture = withPassword()
     fixture.sign_ins.push({ ok: false, reason: 'wrong_credentials', final: true })
     await fixture.pass(24 * 60 * MINUTE)
 
@@ -331,10 +323,8 @@ describe('an account that the platform treats as anonymous', () => {
 
 describe('block pages', () => {
   test('are ignored until three in a row; then the account is checked, and returns', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('a')
+    using fixture = poolOf('a')
     fixture.mes.push(fail(BLOCKED), fail(BLOCKED))
-    fixture.pool.reload()
     for (let n = 0; n < 3; n++) fixture.pool.onRequest(answered('a', BLOCKED))
     expect(fixture.states()).toEqual({ a: 'cooling' })
 
@@ -458,10 +448,14 @@ describe('an account of kind oauth', () => {
     client_secret: 's',
     refresh_token: 'r1',
   } as const
-  /** Signed in with its first token, with a second one prepared. */
-  async function withTokens() {
+  function withGrant() {
     const fixture = startPoolFixture()
     fixture.add('o', { secrets, jar: null, status: newStatus(fixture.clock.now()) })
+    return fixture
+  }
+  /** Signed in with its first token, with a second one prepared. */
+  async function withTokens() {
+    const fixture = withGrant()
     const far = fixture.clock.now() + 600 * MINUTE
     fixture.renewals.push(token('t1', far), token('t2', far))
     await fixture.pool.turn()
@@ -469,8 +463,7 @@ describe('an account of kind oauth', () => {
     return fixture
   }
   test('gets its token automatically, and a new one two minutes before it expires', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('o', { secrets, jar: null, status: newStatus(fixture.clock.now()) })
+    using fixture = withGrant()
     const start = fixture.clock.now()
     fixture.renewals.push(token('t1', start + 60 * MINUTE), token('t2', start + 120 * MINUTE))
     expect(fixture.pool.lease('read')).toBe(ANONYMOUS)
@@ -487,8 +480,7 @@ describe('an account of kind oauth', () => {
   })
 
   test('with tokens that expire at once is renewed with a pause', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('o', { secrets, jar: null, status: newStatus(fixture.clock.now()) })
+    using fixture = withGrant()
     const now = fixture.clock.now()
     const over = { value: 't', renew_at: now, expires_at: now }
     for (let count = 0; count < 500; count++)
@@ -526,8 +518,7 @@ describe('an account of kind oauth', () => {
   })
 
   test('stores a replaced grant at once, because the previous one may be invalid', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('o', { secrets, jar: null, status: newStatus(fixture.clock.now()) })
+    using fixture = withGrant()
     fixture.renewals.push(token('t1', fixture.clock.now() + 60 * MINUTE))
     await fixture.turn()
 
@@ -536,8 +527,7 @@ describe('an account of kind oauth', () => {
   })
 
   test('keeps a replaced grant in memory until it can be stored', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('o', { secrets, jar: null, status: newStatus(fixture.clock.now()) })
+    using fixture = withGrant()
     fixture.renewals.push(token('t1', fixture.clock.now() + 60 * MINUTE))
     fixture.db.run('PRAGMA query_only = 1')
     await fixture.turn()
@@ -548,8 +538,7 @@ describe('an account of kind oauth', () => {
   })
 
   test('keeps its new grant if the operator changes the account during the request', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('o', { secrets, jar: null, status: newStatus(fixture.clock.now()) })
+    using fixture = withGrant()
     const answer = Promise.withResolvers<Renewed>()
     fixture.renewals.push(answer.promise)
     await fixture.turn()
@@ -571,8 +560,7 @@ describe('an account of kind oauth', () => {
   })
 
   test('with a grant that the operator replaced ignores the token of the previous one', async () => {
-    using fixture = startPoolFixture()
-    fixture.add('o', { secrets, jar: null, status: newStatus(fixture.clock.now()) })
+    using fixture = withGrant()
     const answer = Promise.withResolvers<Renewed>()
     fixture.renewals.push(answer.promise)
     await fixture.turn()
@@ -650,9 +638,7 @@ test('an account with undecryptable secrets is left out and reported', () => {
 })
 
 test("a sign-in that was interrupted by the daemon's stop is not a failure", async () => {
-  using fixture = startPoolFixture()
-  const secrets = { kind: 'session', password: 'x', totp_secret: null } as const
-  fixture.add('a', { secrets, jar: null })
+  using fixture = withPassword()
   const turn = fixture.pool.turn()
   fixture.stopping.abort()
   await turn

@@ -133,14 +133,6 @@ describe('a public read', () => {
     expect(faultOf(await reads.posts(CATS, null))).toBe('login_required')
   })
 
-  test('is unavailable if the pool has no identity', async () => {
-    const { seen, reads } = createPooledReads(poolOf(), {})
-
-    expect(faultOf(await reads.posts(CATS, null))).toBe('unavailable')
-    expect(faultOf(await reads.verify(['a']))).toBe('unavailable')
-    expect(seen).toEqual([])
-  })
-
   test('that the platform answered as anonymous is returned, and the dead account is reported to the pool', async () => {
     const pool = poolOf(account('acc_1'))
     const { reads } = createPooledReads(pool, {
@@ -181,9 +173,6 @@ const me =
   (name: string, over = {}) =>
   async () =>
     ok({ id: 'x', name, is_suspended: false, is_locked: false, ...over })
-const anonymousReply = async () => ok(null)
-const anonymous_page = ok({ rows: [aPost('a')], after: null, logged_in: false })
-const emptied = ok({ rows: [], after: null, logged_in: false })
 
 describe('a read with the caller’s own account', () => {
   test('carries the caller’s cookies alone, under an id that does not reveal them', async () => {
@@ -197,43 +186,6 @@ describe('a read with the caller’s own account', () => {
       bearer: null,
     })
     expect(calls[0]?.identity.id).toMatch(/^caller:[0-9a-f]{64}$/)
-  })
-
-  test('is never shared or cached', async () => {
-    const { calls, reads } = createCallerReads({ posts: async () => good })
-
-    const answers = await Promise.all([reads.posts(CATS, session), reads.posts(CATS, session)])
-    const [mine] = await Promise.all([reads.posts(CATS, null), reads.posts(CATS, null)])
-    const again = await reads.posts(CATS, session)
-
-    expect([...answers, again].map((it) => it.ok && it.value.cache)).toEqual([
-      'miss',
-      'miss',
-      'miss',
-    ])
-    expect(mine).toMatchObject({ value: { cache: 'miss' } })
-    expect(calls.map(({ identity }) => identity.whose)).toEqual([
-      'caller',
-      'caller',
-      'pool',
-      'caller',
-    ])
-  })
-
-  test('keeps its proxy for all requests', async () => {
-    const { calls, reads } = createCallerReads({
-      tree: async () => tree([]),
-      nodesById: async () => ok([]),
-    })
-    const own = { ...session, proxy: { ...PROXY, host: 'p.example.com' } }
-
-    await reads.tree(
-      { post_id: 'p', comment_id: null, sort: 'top', depth: null, limit: null, full: true },
-      own,
-    )
-
-    expect(calls.map(({ identity }) => identity.proxy?.host)).toEqual(['p.example.com'])
-    expect(calls[0]?.identity).not.toHaveProperty('pool_proxy')
   })
 
   test('without a proxy uses the egress of a pool account, and nothing else of it', async () => {
@@ -260,76 +212,11 @@ describe('a read with the caller’s own account', () => {
 
     expect(calls[0]?.identity).toMatchObject({ whose: 'caller', proxy: PROXY, pool_proxy: true })
   })
-
-  test('for public content is answered with a dead session', async () => {
-    const { reads } = createCallerReads({ posts: async () => anonymous_page })
-
-    expect(await reads.posts(CATS, session)).toMatchObject({
-      value: { body: { posts: [{ id: 'a' }] } },
-    })
-  })
-
-  test('is never an empty list because of a dead session', async () => {
-    const dead = createCallerReads({ search: async () => emptied, me: anonymousReply })
-    const silent = createCallerReads({ search: async () => page([]), me: anonymousReply })
-    const alive = createCallerReads({ search: async () => emptied, me: me('ann') })
-    const query = {
-      q: 'x',
-      subforum: null,
-      sort: 'new',
-      t: 'all',
-      nsfw: false,
-      filter: {},
-      ...FIRST,
-    }
-
-    expect(faultOf(await dead.reads.search(query, session))).toBe('login_required')
-    expect(faultOf(await silent.reads.search(query, session))).toBe('login_required')
-    expect(await alive.reads.search(query, session)).toMatchObject({
-      value: { body: { posts: [] } },
-    })
-  })
 })
 
 describe('private content', () => {
   const SAVED = { name: 'Ann', tab: 'saved', sort: 'new', t: null, ...FIRST } as const
-  const cached_page = page([
-    { ...aComment('c'), kind: 'comment' as const },
-    { ...aPost('a'), kind: 'post' as const },
-  ])
-
-  test("keeps the platform's order, with the kind of each row", async () => {
-    const { calls, reads } = createCallerReads({
-      me: me('aNN'),
-      userItems: async () => cached_page,
-    })
-
-    expect(await reads.ownItems(SAVED, session)).toMatchObject({
-      value: {
-        cache: 'miss',
-        body: { items: [{ kind: 'comment' }, { kind: 'post' }], listing_status: 'complete' },
-      },
-    })
-    expect(new Set(calls.map(({ identity }) => identity.id)).size).toBe(1)
-  })
-
   test.each<[string, Partial<Platform>, Fault]>([
-    ['a dead session', { me: anonymousReply }, { kind: 'login_required' }],
-    [
-      'another account',
-      { me: me('bob'), user: async () => fail({ kind: 'forbidden', reason: 'user_suspended' }) },
-      { kind: 'forbidden', reason: 'other_account' },
-    ],
-    [
-      'a missing user',
-      { me: me('bob'), user: async () => fail({ kind: 'not_found', reason: 'absent' }) },
-      { kind: 'not_found', reason: 'absent' },
-    ],
-    [
-      'a suspended account',
-      { me: me('ann', { is_suspended: true }) },
-      { kind: 'forbidden', reason: 'user_suspended' },
-    ],
     [
       'a session that dies between two requests',
       {
@@ -347,31 +234,5 @@ describe('private content', () => {
     const { reads } = createCallerReads(answers)
 
     expect(await reads.ownItems(SAVED, session)).toEqual(fail(fault))
-  })
-
-  test('is complete if it is empty, except for a listing that the platform has retired', async () => {
-    const { reads } = createCallerReads({ me: me('ann'), userItems: async () => page([]) })
-    const status = async (tab: 'upvoted' | 'hidden' | 'gilded') => {
-      const outcome = await reads.ownItems({ ...SAVED, tab }, session)
-      return outcome.ok && outcome.value.body.listing_status
-    }
-
-    expect(await status('upvoted')).toBe('complete')
-    expect(await status('hidden')).toBe('complete')
-    expect(await status('gilded')).toBe('unknown')
-  })
-
-  test('is not the public front page', async () => {
-    const { reads } = createCallerReads({ feed: async () => anonymous_page })
-
-    expect(faultOf(await reads.home({ sort: 'best', t: null, ...FIRST }, session))).toBe(
-      'login_required',
-    )
-  })
-
-  test('includes moderators, which anonymous clients get only sometimes', async () => {
-    const { reads } = createCallerReads({ me: anonymousReply, moderators: async () => ok([]) })
-
-    expect(faultOf(await reads.moderators({ name: 'cats' }, session))).toBe('login_required')
   })
 })
