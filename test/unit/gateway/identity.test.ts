@@ -5,7 +5,7 @@ import type { Session } from '../../../src/core/forum/session.ts'
 import type { CacheResult } from '../../../src/gateway/cache.ts'
 import { ANONYMOUS, type Call, type Identity, type Platform } from '../../../src/platforms/port.ts'
 import { fakeClock } from '../../support/clock.ts'
-import { aComment, aPost, page, readsOver, tree } from '../../support/reads.ts'
+import { aPost, page, readsOver } from '../../support/reads.ts'
 
 const clock = () => fakeClock(() => Promise.resolve())
 const FIRST = { limit: 25, after: null }

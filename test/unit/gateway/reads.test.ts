@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 
 import { fail, ok, type Outcome } from '../../../src/core/base/result.ts'
-import type { ItemLiveness, MediaPost, Post } from '../../../src/core/forum/items.ts'
+import type { MediaPost, Post } from '../../../src/core/forum/items.ts'
 import type { CacheResult } from '../../../src/gateway/cache.ts'
 import { ANONYMOUS, type Call } from '../../../src/platforms/port.ts'
 import { fakeClock } from '../../support/clock.ts'
-import { aComment, aNode, aPost, more, page, readsOver, tree } from '../../support/reads.ts'
+import { aNode, aPost, more, page, readsOver, tree } from '../../support/reads.ts'
 
 const clock = () => fakeClock(() => Promise.resolve())
 const FIRST = { limit: 25, after: null }
