@@ -61,9 +61,7 @@ export function problemStories(fixture: () => Dashboard) {
       await using operator = await it.openClient()
       await operator.enter(it.operator)
       await operator.waitForText('Webhook Oven alarm of attentive is failing')
-      await operator.press(
-        'Webhook Oven alarm of attentive is failing: deliveries were given up after their last attempt',
-      )
+      await operator.press('Webhook Oven alarm of attentive is failing: deliveries have failed')
       await operator.waitForText('Usage of 30 days')
       await operator.waitFor("document.querySelector('table .badge.bad').innerText === 'Failing'")
       await operator.press('Webhook Oven alarm is failing: deliveries have failed')

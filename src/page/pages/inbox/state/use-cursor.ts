@@ -42,6 +42,8 @@ export function useCursor({ list, filter, item, triage }: Options) {
   /** The current match when it is outside of the list, or far from the view. */
   const [outside, setOutside] = useState<Match | null>(null)
   const pushed = useRef(false)
+  /** The id that this page put into the URL: by the next render, a key may have moved the cursor on. */
+  const named = useRef<string | null>(null)
   const { rows } = list
   const held = useRef<Match | undefined>(undefined)
   /** The current match; undefined: none, or it is not loaded yet. */
@@ -66,6 +68,11 @@ export function useCursor({ list, filter, item, triage }: Options) {
     if (!isInReader()) focusList()
   }
 
+  function nameInUrl(id: string | null, { replace = true } = {}) {
+    named.current = id
+    go(inboxPath(filter, id), { replace })
+  }
+
   const position = () => (state.current === null ? -1 : rows.positionOf(state.current))
 
   function open(id: string) {
@@ -73,12 +80,12 @@ export function useCursor({ list, filter, item, triage }: Options) {
     const push = !state.opened && !matchMedia(BESIDE).matches
     if (push) pushed.current = true
     set({ current: id, opened: true })
-    go(inboxPath(filter, id), { replace: !push })
+    nameInUrl(id, { replace: !push })
   }
 
   function close() {
     if (pushed.current) history.back()
-    else go(inboxPath(filter), { replace: true })
+    else nameInUrl(null)
     pushed.current = false
     set({ opened: false })
     focusList()
@@ -103,9 +110,11 @@ export function useCursor({ list, filter, item, triage }: Options) {
 
   // The URL is the truth for what is open: the button Back closes it.
   useEffect(() => {
+    const is_own = named.current === item
+    named.current = null
     if (item === null) pushed.current = false
     if (item === null) return set({ opened: false })
-    set({ current: item, opened: true })
+    set(is_own ? { opened: true } : { current: item, opened: true })
   }, [item])
   // A filter begins a list of its own.
   const first = useRef(true)
@@ -116,7 +125,7 @@ export function useCursor({ list, filter, item, triage }: Options) {
   // A copied address opens the match that is shown. Not while one moves through the list: browsers limit the changes.
   useEffect(() => {
     if (current === null || current === item || !(opened || matchMedia(BESIDE).matches)) return
-    return runAfter(SETTLE_MS, () => go(inboxPath(filter, current), { replace: true }))
+    return runAfter(SETTLE_MS, () => nameInUrl(current))
   }, [current, filter])
   useEffect(() => {
     if (current === null || match !== undefined || list.loading) return
@@ -170,7 +179,7 @@ export function useCursor({ list, filter, item, triage }: Options) {
       const stays = (id: string) => !going.has(id)
       const next = all.slice(at + 1).find(stays) ?? all.slice(0, at).findLast(stays) ?? null
       set({ current: next })
-      if (state.opened) go(inboxPath(filter, next), { replace: true })
+      if (state.opened) nameInUrl(next)
     },
     /** Performs the act of a key that moves, opens or selects; nothing for other acts. */
     perform(act: KeyAct) {
