@@ -50,7 +50,7 @@ export interface paths {
     }
     /**
      * What does not work, and what waits for you
-     * @description Lists each fault with its cause and its fix. Use it first when matches are missing, to watch an installation from a program, or to show what needs a person. Failing and paused webhooks, sources that cannot be read, late feeds, stopped monitors, used-up credits and undecided drafts, each with the next step. Cheap enough to repeat every few seconds. Takes any key. Counts towards the rate limit of `account`.
+     * @description Lists each fault with its cause and its fix. Use it first when matches are missing, to watch an installation from a program, or to show what needs a person. Failing and paused webhooks, sources that cannot be read, late feeds, stopped monitors and those whose coverage is not complete, used-up credits and undecided drafts, each with the next step. Cheap enough to repeat every few seconds. Takes any key. Counts towards the rate limit of `account`.
      */
     get: operations['accountProblems']
     put?: never
@@ -1992,7 +1992,10 @@ export interface components {
         kind:
           | 'storage'
           | 'source_unreachable'
+          | 'source_untried'
+          | 'source_incomplete'
           | 'feed_behind'
+          | 'monitor_incomplete'
           | 'webhook_failing'
           | 'webhook_retrying'
           | 'webhook_paused'

@@ -7,6 +7,7 @@ import type { PriceMicros } from '../core/limits/price.ts'
 import type { Clock, Log, Random } from '../runtime/runtime.ts'
 import { type Db, reportStorageError } from '../store/db/connection.ts'
 import { createGroupCommit } from '../store/db/group-commit.ts'
+import type { MonitorView } from './account/problems.ts'
 import { account } from './account/routes.ts'
 import { createMeter } from './billing.ts'
 import type { RouteContext } from './context.ts'
@@ -104,6 +105,8 @@ export type AppDeps = {
     total: number
     cadence_s: number
   }
+  /** Absent: nothing is monitored. */
+  view?: MonitorView
   /** Budget for the bytes of calls and answers; absent: no limit. */
   budget?: ByteBudget
   /** Route groups that use the context created here. */
@@ -257,6 +260,7 @@ export function createApp(deps: AppDeps) {
         keyed,
         words,
         clock,
+        view: deps.view,
         monitors: deps.monitors,
         storage_failing: () => (deps.storage_failing?.() ?? null) !== null,
         read_price_micros: billing.enabled ? billing.prices.read : null,

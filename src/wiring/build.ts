@@ -338,6 +338,11 @@ export function assemble({
     signal,
   })
 
+  const view = {
+    ahead_ms: watch.clock_earliest_ms,
+    partialFor: (source: string, places: readonly string[]) =>
+      watches.get(source)?.partialFor(places) ?? null,
+  }
   const failing = () => failing_loops().map(({ loop }) => loop)
   const readers = new AbortController()
   const endStreams = () => readers.abort()
@@ -355,6 +360,7 @@ export function assemble({
       sources,
       change_sources,
       watches,
+      view,
       write_actions,
       links,
       public_url,
@@ -414,6 +420,7 @@ export function assemble({
       total: plan_of(plan).slots,
       cadence_s: effectiveCadence(plan_of(plan), null),
     }),
+    view,
     budget,
     routes,
   })

@@ -2,6 +2,7 @@ import type { AnyElysia } from 'elysia'
 
 import type { Pool } from '../accounts/pool.ts'
 import { feedback } from '../api/account/feedback.ts'
+import type { MonitorView } from '../api/account/problems.ts'
 import { archiveRoutes } from '../api/archive/routes.ts'
 import type { RouteContext } from '../api/context.ts'
 import { createDraftExecutor, type DraftExecutor } from '../api/drafts/executor.ts'
@@ -132,6 +133,7 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' |
     sources: ReadonlyMap<string, ReadySource>
     change_sources: SourceChange
     watches: Watches
+    view: MonitorView
     write_actions: WriteActions
     links: Links
     public_url: () => string
@@ -334,6 +336,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       requests: parts.requests,
       allow_anonymous: home?.accounts.allow_anonymous ?? false,
       nudgeSender: parts.nudgeSender,
+      view: parts.view,
       storage: parts.storage,
       reads: reads_health.state,
       model: parts.model,

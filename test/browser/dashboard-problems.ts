@@ -89,7 +89,7 @@ export function problemStories(fixture: () => Dashboard) {
       await client.waitFor("document.querySelector('.status-banner :is(.warn, .bad)') !== null")
       sandbox.clearFaults()
       await clock.advance(5 * MINUTE)
-      await client.open('', 'All good')
+      await client.open('', 'Nothing fails, 1 note')
       expect(client.strange).toEqual([])
     },
   )

@@ -411,6 +411,20 @@ describe('storage checks report', () => {
     ])
   })
 
+  test('a source that was added in the dashboard', async () => {
+    using it = await withDatabase()
+    const db = new Database(it.file('data/forumd.sqlite'))
+    db.run("INSERT INTO sources VALUES ('added', 'lemmy', 'http://127.0.0.1:1', 0)")
+    db.close()
+
+    const of = await it.examined(1)
+
+    expect(of('source')).toMatchObject([
+      { name: 'forum', verdict: 'ok' },
+      { name: 'added', verdict: 'fail', found: expect.stringContaining('http://127.0.0.1:1') },
+    ])
+  })
+
   test('paused webhooks, and failing deliveries', async () => {
     using it = await withDatabase()
     const db = new Database(it.file('data/forumd.sqlite'))

@@ -3,7 +3,9 @@ import * as z from 'zod'
 import { describeFault } from '../../core/base/fault-texts.ts'
 import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
+import { decodeFilterSpec } from '../../core/filter/parse.ts'
 import { nameOfSource, type Naming } from '../../core/forum/naming.ts'
+import { judgeMonitor } from '../../core/polling/coverage.ts'
 import {
   countWaiting,
   type FeedGroup,
@@ -15,6 +17,7 @@ import {
   type Waiting,
 } from '../../store/customers/problems.ts'
 import type { Db } from '../../store/db/connection.ts'
+import { lastHidden, listMonitorCoverage } from '../../store/maintenance/metric-queries.ts'
 import {
   measureWaiting,
   type Waiting as WaitingVerdicts,
@@ -27,7 +30,10 @@ const SEVERITIES = ['error', 'warning', 'info'] as const
 const PROBLEM_KINDS = [
   'storage',
   'source_unreachable',
+  'source_untried',
+  'source_incomplete',
   'feed_behind',
+  'monitor_incomplete',
   'webhook_failing',
   'webhook_retrying',
   'webhook_paused',
@@ -101,7 +107,7 @@ export const problemsShape = once(() =>
   }),
 )
 
-/** Sorts problems, worst and oldest first, and judges their total. */
+/** Judges the state of the whole: the problems, worst and oldest first, and their total. */
 export function toProblemReport(problems: readonly Problem[]): ProblemReport {
   const sorted = problems.toSorted(
     (a, b) =>
@@ -124,13 +130,15 @@ const many = (n: number, one: string, more = `${one}s`) => `${n} ${n === 1 ? one
 export function readProblems(
   db: Db,
   customer_id: string | null,
-  { home, now }: Pick<Naming, 'home'> & { now: number },
+  { home, now, view }: Pick<Naming, 'home'> & { now: number; view?: MonitorView | undefined },
 ): Problem[] {
   const audience: Audience = customer_id === null ? 'operator' : 'customer'
   const owned = (problem: Problem, { customer_id: id, customer: name }: Owner): Problem =>
     audience === 'operator' ? { ...problem, customer: { id, name } } : problem
+  const of_sources = sourceProblems(listFeedStates(db, customer_id, now), audience, { home, now })
   return [
-    ...sourceProblems(listFeedStates(db, customer_id, now), audience, { home, now }),
+    ...of_sources,
+    ...coverageProblems(db, customer_id, { home, now, view, of_sources }),
     ...listTroubledTargets(db, customer_id, KIND_MAX).flatMap((it) => {
       const problem = targetProblem(it, audience)
       return problem === null ? [] : [owned(problem, it)]
@@ -295,6 +303,136 @@ function sourceProblems(
     })
   })
 }
+
+/** What the coverage of a monitor depends on beside its rows. */
+export type MonitorView = {
+  /** Lead of the platform's clock, ms. */
+  ahead_ms: () => number
+  /** Why a source proves nothing of one of these places; null: it does. */
+  partialFor: (source: string, places: readonly string[]) => string | null
+}
+
+const MONITORS_MAX = 1000
+/** A monitor is given this long for its first audit. */
+const FIRST_AUDIT_MS = 15 * 60_000
+
+const COVERAGE: Readonly<Record<string, readonly [message: string, fix: string]>> = {
+  gap: ['missed items', 'See the gaps of the monitor; watch fewer places, or more often'],
+  healed: ['was cut short, and has caught up since', 'No step of yours: the items were read later'],
+  loss_events_not_observed: [
+    'was not observed for a part of the last 24 hours',
+    'See the monitor for the time: items of it may be missing',
+  ],
+  not_audited: [
+    'is not verified by an audit',
+    'Wait for the next audit; more requests a minute make it finish sooner',
+  ],
+  changes_behind: [
+    'reads edits and deletions late',
+    'Allow its source more requests a minute: requests_per_minute',
+  ],
+  streams_not_polling: ['has a feed that is not polled', 'See its feeds, and the log'],
+  catching_up: ['has items that were not read yet', 'Wait: they are read next'],
+  source_unreachable: ['has a source whose last poll was cut short', 'Wait: the next one goes on'],
+  stream_liveness_unknown: ['was not read yet', 'Wait for the first poll'],
+  streams_awaiting_first_poll: ['was not read yet', 'Wait for the first poll'],
+  places_not_read: [
+    'watches a place that its source has not shown yet',
+    'Check the spelling of its places',
+  ],
+}
+const IN_PART = [
+  'cannot be proved complete by its source',
+  'See the page of the source for the reason',
+] as const
+const WARNINGS = ['gap', 'loss_events_not_observed', 'changes_behind', 'streams_not_polling']
+/** Reasons that the problem of a source explains. */
+const BY_SOURCE = [
+  'gap',
+  'healed',
+  'source_unreachable',
+  'catching_up',
+  'streams_not_polling',
+  'stream_liveness_unknown',
+  'streams_awaiting_first_poll',
+]
+
+/** Monitors whose last day is not proved complete, and which no problem of a source explains, by reason. */
+function coverageProblems(
+  db: Db,
+  customer_id: string | null,
+  {
+    home,
+    now,
+    view,
+    of_sources,
+  }: Pick<Naming, 'home'> & {
+    now: number
+    view?: MonitorView | undefined
+    of_sources: readonly Problem[]
+  },
+): Problem[] {
+  const offset_ms = view?.ahead_ms() ?? 0
+  const reported = new Set(of_sources.map(({ subject }) => subject?.name))
+  const monitors = listMonitorCoverage(db, lastHidden(db, now), {
+    ...(customer_id !== null && { whose: customer_id }),
+    after_id: '',
+    limit: MONITORS_MAX + 1,
+    now,
+    offset_ms,
+  })
+  const found = monitors.slice(0, MONITORS_MAX).flatMap((monitor) => {
+    if (!monitor.active) return []
+    const { sources } = monitor
+    const { subforum } = decodeFilterSpec(monitor.filter_spec)
+    const { status, reason } = judgeMonitor(monitor, now, offset_ms)
+    const in_part = sources.map((it) => view?.partialFor(it, subforum) ?? null)
+    const code =
+      status === 'degraded' && reason === null
+        ? monitor.open === 1
+          ? 'gap'
+          : 'healed'
+        : status === 'complete'
+          ? (in_part.find((it) => it !== null) ?? null)
+          : (reason ?? status)
+    const is_explained =
+      BY_SOURCE.includes(code ?? '') &&
+      sources.some((it) => reported.has(nameOfSource({ home }, it)))
+    return code === null || is_explained ? [] : [{ ...monitor, code }]
+  })
+  const by_code = Map.groupBy(found, ({ code }) => code)
+  const problems = [...by_code].map(([code, group]): Problem => {
+    const [first] = group
+    const [what, fix] = COVERAGE[code] ?? IN_PART
+    const is_late = code === 'not_audited' && group.some((it) => now - it.since_at > FIRST_AUDIT_MS)
+    const name = first?.name ?? first?.id ?? ''
+    const alone = group.length === 1 && first !== undefined ? first : null
+    return {
+      kind: 'monitor_incomplete',
+      severity: is_late || WARNINGS.includes(code) ? 'warning' : 'info',
+      subject: alone && { id: alone.id, name },
+      ...(alone && customer_id === null && { customer: ownerIn(alone) }),
+      since: null,
+      message: `Monitor ${name} ${what}${alone ? '' : `, and ${many(group.length - 1, 'other')}`}`,
+      fix,
+    }
+  })
+  return monitors.length <= MONITORS_MAX
+    ? problems
+    : [
+        ...problems,
+        {
+          kind: 'monitor_incomplete',
+          severity: 'info',
+          subject: null,
+          since: null,
+          message: `The first ${MONITORS_MAX} monitors were looked at`,
+          fix: 'See the metric forumd_monitors for all of them',
+        },
+      ]
+}
+
+const ownerIn = ({ customer_id: id, customer: name }: Owner) => ({ id, name })
 
 /** An instant within a sentence, such as 2026-01-02 00:00 UTC. */
 const minuteOf = (at: number | null): string =>

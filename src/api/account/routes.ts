@@ -14,13 +14,21 @@ import type { Keyed } from '../http/auth.ts'
 import { maybeInstant, oneOf, querySchema } from '../http/fields.ts'
 import { answers } from '../openapi/route-docs.ts'
 import { activityQuery, activityShape, createActivity } from './activity.ts'
-import { type Problem, problemsShape, readProblems, toProblemReport } from './problems.ts'
+import {
+  type MonitorView,
+  type Problem,
+  problemsShape,
+  readProblems,
+  toProblemReport,
+} from './problems.ts'
 
 type Deps = {
   db: Db
   keyed: Keyed
   words: Pick<Naming, 'home'>
   clock: Clock
+  /** Absent: nothing is monitored. */
+  view?: MonitorView | undefined
   /** Monitors of a customer, including paused ones, the limit of its plan, and the interval of a monitor that names none. */
   monitors: (customer: { id: string; plan: string }) => {
     used: number
@@ -138,13 +146,13 @@ export function account(deps: Deps) {
       ({ customer: { id } }) =>
         toProblemReport([
           ...accountProblems(deps, id),
-          ...readProblems(db, id, { home: words.home, now: clock.now() }),
+          ...readProblems(db, id, { home: words.home, now: clock.now(), view: deps.view }),
         ]),
       {
         detail: {
           summary: 'What does not work, and what waits for you',
           description:
-            'Failing and paused webhooks, sources that cannot be read, late feeds, stopped monitors, used-up credits and undecided drafts, each with the next step. Cheap enough to repeat every few seconds.',
+            'Failing and paused webhooks, sources that cannot be read, late feeds, stopped monitors and those whose coverage is not complete, used-up credits and undecided drafts, each with the next step. Cheap enough to repeat every few seconds.',
           tags: ['Account'],
           operationId: 'accountProblems',
           ...answers(problemsShape),

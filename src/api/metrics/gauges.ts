@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { version } from '../../../package.json'
 import { ACCOUNT_STATES } from '../../core/accounts/status.ts'
 import { HELD_FOR, type HeldFor } from '../../core/limits/byte-budget.ts'
-import { judgeAudits, judgeLiveness, judgeStatus } from '../../core/polling/coverage.ts'
+import { judgeMonitor } from '../../core/polling/coverage.ts'
 import { FEED_KINDS } from '../../core/polling/feed.ts'
 import { WEBHOOK_KINDS } from '../../delivery/kinds.ts'
 import { LOOPS } from '../../runtime/loop.ts'
@@ -21,7 +21,6 @@ import {
   measurePending,
   measureSources,
   measureTargets,
-  type MonitorCoverage,
   nextAttemptAt,
 } from '../../store/maintenance/metric-queries.ts'
 import type { ReadsHealth } from '../status.ts'
@@ -58,7 +57,7 @@ function createCoverageSums(deps: {
         now,
         offset_ms: deps.ahead_ms(),
       })
-      for (const it of page) sums[statusOf(it, now, deps.ahead_ms())] += 1
+      for (const it of page) sums[judgeMonitor(it, now, deps.ahead_ms()).status] += 1
       after_id = page.at(-1)?.id ?? ''
       if (page.length < AT_ONCE) return sums
       await new Promise<void>((resolve) => setImmediate(resolve))
@@ -72,12 +71,6 @@ function createCoverageSums(deps: {
     sums.catch(() => (cached = null))
     return sums
   }
-}
-
-function statusOf({ active, streams, ...events }: MonitorCoverage, now: number, offset_ms: number) {
-  if (!active) return 'unknown'
-  const audits = judgeAudits(streams, { now, since_at: events.since_at, offset_ms })
-  return judgeStatus(events, judgeLiveness(streams, { active, now }), audits).status
 }
 
 type Budget = { allowance: number; remaining: number; waiting: number }

@@ -5,6 +5,7 @@ import type { Naming } from '../../core/forum/naming.ts'
 import type { Clock, Log, Random } from '../../runtime/runtime.ts'
 import type { OperatorAction } from '../../store/customers/operator-actions.ts'
 import type { Db } from '../../store/db/connection.ts'
+import type { MonitorView } from '../account/problems.ts'
 import type { PoolControl, RequestCounts } from './accounts.ts'
 
 export type ActionDeps = {
@@ -21,6 +22,7 @@ export type ActionDeps = {
   plans: () => { names: string[]; default_plan: string }
   starting_credit_micros: number
   words: Naming
+  view?: MonitorView | undefined
 }
 
 /** One call of an action. */

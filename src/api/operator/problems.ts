@@ -13,12 +13,13 @@ import { checksState } from '../../store/erasure/kept-items.ts'
 import { judgeDisk } from '../../store/maintenance/disk.ts'
 import { measureWaiting } from '../../store/relevance/judgements.ts'
 import {
+  type MonitorView,
   type Problem,
   type ProblemReport,
   readProblems,
   toProblemReport,
 } from '../account/problems.ts'
-import type { OperatedSource } from './sources.ts'
+import { listOperated, type OperatedSource, type SourceDeps } from './sources.ts'
 
 const KIND_MAX = 50
 /** A source that fails for so long is out of service. */
@@ -42,10 +43,12 @@ export type ProblemDeps = {
   db: Db
   words: Pick<Naming, 'home'>
   clock: Clock
+  view?: MonitorView | undefined
   storage: StorageReport
   /** State of reads as in `/health`. */
   reads: () => string
-  sources: () => OperatedSource[]
+  sources: SourceDeps['sources']
+  source_desk: Pick<SourceDeps['source_desk'], 'kinds'>
   failing_loops: () => string[]
   /** Price of a read in micro-dollars; null: calls are not billed. */
   read_price_micros: number | null
@@ -69,7 +72,7 @@ const mild = (...text: Parameters<typeof severe>): Problem => ({
 export function instanceProblems(deps: ProblemDeps): ProblemReport {
   const { db, clock, words } = deps
   const now = clock.now()
-  const found = readProblems(db, null, { home: words.home, now })
+  const found = readProblems(db, null, { home: words.home, now, view: deps.view })
   return toProblemReport([
     ...storageProblems(deps),
     ...found,
@@ -134,13 +137,16 @@ const isOut = ({ status, since, last_request_at }: OperatedSource['state'], now:
   now - Date.parse(since ?? '') >= OUTAGE_MS &&
   now - Date.parse(last_request_at ?? '') < STALE_MS
 
-/** Sources whose access ends, and unreachable ones that `reported` does not name. */
-function sourceProblems(
-  { sources }: ProblemDeps,
-  reported: ReadonlySet<string>,
-  now: number,
-): Problem[] {
-  return sources().flatMap(({ name, state, ends_at }) => {
+const KINDS = {
+  fails: 'source_unreachable',
+  untried: 'source_untried',
+  late: 'feed_behind',
+  incomplete: 'source_incomplete',
+} as const
+
+/** Sources whose access ends, and those that do not work and that `reported` does not name. */
+function sourceProblems(deps: ProblemDeps, reported: ReadonlySet<string>, now: number): Problem[] {
+  return listOperated(deps).sources.flatMap(({ name, state, ends_at, standing }): Problem[] => {
     const subject = { id: name, name }
     const called = `Source ${name}`
     const warning = ends_at === null ? null : endWarning(ends_at, now)
@@ -154,16 +160,16 @@ function sourceProblems(
       subject,
     })
     return [
-      ...(!isOut(state, now) || reported.has(name)
+      ...(standing.state === 'works' || reported.has(name)
         ? []
         : [
             {
-              ...severe(
-                'source_unreachable',
-                `${called} cannot be reached`,
-                'Check its status and the network of this machine',
-              ),
+              kind: KINDS[standing.state],
+              severity: severityOf(standing.state, isOut(state, now)),
               subject,
+              since: state.fault === null ? null : state.since,
+              message: `${called}: ${standing.text}`,
+              fix: standing.fix ?? '',
             },
           ]),
       ...(warning === null
@@ -178,6 +184,9 @@ function sourceProblems(
     ]
   })
 }
+
+const severityOf = (state: keyof typeof KINDS, is_out: boolean): Problem['severity'] =>
+  is_out ? 'error' : state === 'fails' || state === 'late' ? 'warning' : 'info'
 
 const ACCOUNT_STATES: Readonly<Record<string, (name: string) => [string, string]>> = {
   needs_login: (name) => [

@@ -145,7 +145,7 @@ export function operatorSources(deps: SourceDeps, record: RecordAction) {
   }
 
   return new Elysia({ name: 'operator sources', prefix: '/operator', detail: { hide: true } })
-    .get('/sources', () => toList(deps))
+    .get('/sources', () => listOperated(deps))
     .post(
       '/sources',
       async ({ body: { name, kind, base_url = '', untested = false }, request }) => {
@@ -280,15 +280,70 @@ const REFUSALS: Readonly<Record<string, readonly [string, string]>> = {
   ],
 }
 
-/** Why a source fails, and the fix; null: it does not. */
-function problemOf(fault: string | null) {
-  if (fault === null) return null
-  const known = describeFault(fault)
-  return { text: known.text, fix: known.operator }
+type Facts = Pick<OperatedSource, 'state'> & {
+  feeds: number
+  lag_s: number | null
+  open_gaps: number
+  partial: string | null
+}
+
+/** The state of a source; `text` and `fix` are null if it works. */
+type Standing = {
+  state: 'fails' | 'untried' | 'late' | 'incomplete' | 'works'
+  text: string | null
+  fix: string | null
+}
+
+const LATE_S = 900
+
+const PARTIALS: { [code: string]: string } = {
+  order_is_not_arrival: 'the list is not in the order of arrival',
+  copy_of_remote: 'copies from other servers may be incomplete',
+  seen_as_anonymous: 'the site answered as to a reader without an account',
+  not_affordable: 'more ids were skipped than its requests allow',
+  no_paging: 'its list of comments has no further pages',
+}
+
+/** Judges a source for its page and for the state of the whole. */
+function standingOf({ state, lag_s, open_gaps, partial }: Facts): Standing {
+  if (state.fault !== null) {
+    const known = describeFault(state.fault)
+    return { state: 'fails', text: known.text, fix: known.operator }
+  }
+  if (state.status === 'never_tried')
+    return {
+      state: 'untried',
+      text: 'nothing was requested from it yet',
+      fix: 'Test it; a monitor reads it too',
+    }
+  if ((lag_s ?? 0) > LATE_S)
+    return {
+      state: 'late',
+      text: `it is read ${Math.round((lag_s ?? 0) / 60)} minutes late`,
+      fix: `Allow more than ${state.requests_per_minute} requests a minute, or watch fewer places`,
+    }
+  if (open_gaps > 0)
+    return {
+      state: 'incomplete',
+      text: `some items could not be read (${open_gaps} open ${open_gaps === 1 ? 'gap' : 'gaps'})`,
+      fix: 'The page of each monitor says which',
+    }
+  if (partial !== null)
+    return {
+      state: 'incomplete',
+      text: `completeness is not proved: ${PARTIALS[partial] ?? partial.replaceAll('_', ' ')}`,
+      fix: 'See docs/sources.md for what this kind of source can prove',
+    }
+  return { state: 'works', text: null, fix: null }
 }
 
 /** The sources with their feeds and accounts; `waiting`: those that the next start of the daemon reads. */
-function toList({ db, clock, sources, source_desk: { kinds } }: SourceDeps) {
+export function listOperated({
+  db,
+  clock,
+  sources,
+  source_desk: { kinds },
+}: Pick<SourceDeps, 'db' | 'clock' | 'sources'> & { source_desk: Pick<SourceDesk, 'kinds'> }) {
   const feeds = new Map(listSourceFeeds(db).map((it) => [it.source, it]))
   const accounts = new Map(listSourceAccounts(db).map((it) => [it.source, it.created_at]))
   const stored = listStoredSources(db)
@@ -298,19 +353,22 @@ function toList({ db, clock, sources, source_desk: { kinds } }: SourceDeps) {
     sources: running.map(({ of_file, ...source }) => {
       const watched = feeds.get(source.name)
       const verified_until = watched?.verified_until ?? null
-      return {
-        ...source,
-        problem: problemOf(source.state.fault),
-        origin: of_file ? 'file' : 'added',
-        account_at: iso(accounts.get(source.name) ?? null),
+      const facts = {
         feeds: watched?.feeds ?? 0,
-        last_check_at: iso(watched?.last_check_at ?? null),
         lag_s:
           verified_until === null
             ? null
             : Math.max(0, Math.round((clock.now() - verified_until) / 1000)),
         partial: watched?.partial ?? null,
         open_gaps: watched?.open_gaps ?? 0,
+      }
+      return {
+        ...source,
+        ...facts,
+        standing: standingOf({ ...source, ...facts }),
+        origin: of_file ? 'file' : 'added',
+        account_at: iso(accounts.get(source.name) ?? null),
+        last_check_at: iso(watched?.last_check_at ?? null),
       }
     }),
     waiting: stored

@@ -16,7 +16,13 @@ import {
   type OpenConfig,
   type Stdout,
 } from '../command.ts'
-import { NoConfiguration, openConfig, type OpenInstance, withInstance } from '../configuration.ts'
+import {
+  configWithSources,
+  NoConfiguration,
+  openConfig,
+  type OpenInstance,
+  withInstance,
+} from '../configuration.ts'
 import { explainError } from '../failures.ts'
 import { openBar } from '../progress.ts'
 import { isPlaceholder } from '../setup-checks.ts'
@@ -67,12 +73,13 @@ async function* examine(call: CommandContext): AsyncGenerator<CheckResult> {
     for (const problem of message.split('\n')) yield bad('config', problem, fix)
     return
   }
-  const { config } = opened
+  // A database that cannot be opened is reported by its own check.
+  const config = await configWithSources(call).catch(() => opened.config)
   const runtime = { ...(await factories.createRuntime(config.log, stdout)), log: () => {} }
   await using tools = await factories.openPlatformTools(config, runtime)
   yield* runChecks(call, storageChecks(opened, runtime))
   yield* runChecks(call, networkChecks(config, runtime, tools))
-  yield* runChecks(call, await stored(call, opened, tools))
+  yield* runChecks(call, await stored(call, { ...opened, config }, tools))
   yield* runChecks(call, browserChecks(config, tools))
 }
 

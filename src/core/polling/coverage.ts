@@ -394,6 +394,18 @@ export function judgeStatus(
   return { status: 'complete', reason: null }
 }
 
+/** Status of a monitor from its feeds, and from its numbers of gaps and of events that may hide items. */
+export function judgeMonitor(
+  it: { active: boolean; streams: FeedFacts[]; since_at: number; gaps: number; unobserved: number },
+  now: number,
+  offset_ms: number,
+): Pick<Coverage, 'status' | 'reason'> {
+  const { active, streams, since_at } = it
+  if (!active) return { status: 'unknown', reason: 'monitor_paused' }
+  const audits = judgeAudits(streams, { now, since_at, offset_ms })
+  return judgeStatus(it, judgeLiveness(streams, { active, now }), audits)
+}
+
 // A closed gap hides nothing. One gap without an estimate, or a feed that was not polled, makes the sum unknown.
 function sumMissed(
   gaps: readonly Gap[],

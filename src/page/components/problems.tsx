@@ -25,6 +25,8 @@ const opened = (page: string, dialog: string, of: string) =>
 const OF_CUSTOMER: { [kind: string]: (subject: string) => string } = {
   source_unreachable: () => dashboardPath('monitors'),
   feed_behind: () => dashboardPath('monitors'),
+  monitor_incomplete: (id) =>
+    id === '' ? dashboardPath('monitors') : dashboardPath('monitors', id),
   webhook_failing: webhookPath,
   webhook_retrying: webhookPath,
   webhook_paused: webhookPath,
@@ -42,7 +44,10 @@ const OF_CUSTOMER: { [kind: string]: (subject: string) => string } = {
 /** The same for operators, where the problem is not that of one customer. */
 const OF_OPERATOR: { [kind: string]: string } = {
   source_unreachable: 'sources',
+  source_untried: 'sources',
+  source_incomplete: 'sources',
   feed_behind: 'sources',
+  monitor_incomplete: 'monitors',
   access_ends: 'sources',
   reads_degraded: 'sources',
   proxy_failing: 'pool',
@@ -53,6 +58,8 @@ const OF_OPERATOR: { [kind: string]: string } = {
 /** Pages of an owner for problems of the daemon. */
 const OF_OWNER: { [kind: string]: string } = {
   source_unreachable: dashboardPath('sources'),
+  source_untried: dashboardPath('sources'),
+  source_incomplete: dashboardPath('sources'),
   feed_behind: dashboardPath('sources'),
   access_ends: dashboardPath('sources'),
   reads_degraded: dashboardPath('sources'),

@@ -1,4 +1,4 @@
-// Texts for what a source can do, how it proves completeness, and why it failed. Unknown codes are shown as words.
+// Texts for what a source can do, and how it proves completeness. Unknown codes are shown as words.
 
 import { words } from './format.ts'
 import type { Source } from './types.ts'
@@ -45,17 +45,8 @@ const PROOFS: { [code: string]: string } = {
   sparse_walk: 'every id of the server was listed or requested',
 }
 
-const PARTIALS: { [code: string]: string } = {
-  order_is_not_arrival: 'the list is not in the order of arrival',
-  copy_of_remote: 'copies from other servers may be incomplete',
-  seen_as_anonymous: 'the site answered as to a reader without an account',
-  not_affordable: 'more ids were skipped than its requests allow',
-  no_paging: 'its list of comments has no further pages',
-}
-
 export const capabilityText = (code: string): string => CAPABILITIES[code] ?? words(code)
 export const proofText = (code: string): string => PROOFS[code] ?? words(code)
-export const partialText = (code: string): string => PARTIALS[code] ?? words(code)
 
 /** Names of the sources that a form selects, of those that exist; none selected: the first. */
 export function selectedSources(value: string, sources: readonly Source[]): Source[] {

@@ -234,14 +234,15 @@ export type Pool = {
 export type OperatedSource = Source & {
   requests_per_minute: number | null
   origin: 'file' | 'added'
-  problem: { text: string; fix: string } | null
   account_by: 'password' | 'permission' | null
   account_at: string | null
   feeds: number
   last_check_at: string | null
-  lag_s: number | null
-  partial: string | null
-  open_gaps: number
+  standing: {
+    state: 'fails' | 'untried' | 'late' | 'incomplete' | 'works'
+    text: string | null
+    fix: string | null
+  }
 }
 
 /** The sources; `waiting`: those that the next start of the daemon reads. */

@@ -4,15 +4,14 @@ import { ErrorNotice, Notice, sentence, Skeleton } from '../components/base/noti
 import { Time, useNow } from '../components/base/time.tsx'
 import { PageLayout } from '../components/layout.tsx'
 import { useQuery } from '../hooks/use-query.ts'
-import { count, formatDuration, many } from '../lib/format.ts'
+import { count, many } from '../lib/format.ts'
 import type { Tone } from '../lib/monitor-status.ts'
-import { capabilityText, partialText, proofText } from '../lib/sources.ts'
+import { capabilityText, proofText } from '../lib/sources.ts'
 import type { OperatedSource, OperatedSources } from '../lib/types.ts'
 import { AddSource, RemoveSource, SourceActions } from './operator/source-actions.tsx'
 
 const REFRESH_MS = 10_000
 const DAY_MS = 86_400_000
-const LATE_S = 900
 /** The end of access is a warning from this many days before. */
 const WARN_DAYS = 60
 
@@ -64,55 +63,34 @@ export function SourcesPage() {
   )
 }
 
-type Standing = { tone: Tone; word: string; sentence: string | null }
-
-/** The state of a source, and what to do where it is not good. */
-function standingOf(source: OperatedSource): Standing {
-  const { state, problem, open_gaps, partial, lag_s } = source
-  if (problem !== null)
-    return { tone: 'bad', word: 'Fails', sentence: `${sentence(problem.text)} ${problem.fix}.` }
-  if (state.status === 'never_tried')
-    return {
-      tone: 'plain',
-      word: 'Not tried yet',
-      sentence: 'Nothing was requested from it yet. A monitor reads it, and Test requests it once.',
-    }
-  if ((lag_s ?? 0) > LATE_S)
-    return {
-      tone: 'warn',
-      word: 'Late',
-      sentence: `It is read ${formatDuration(lag_s ?? 0)} late. Allow more than ${count(state.requests_per_minute)} requests a minute, or watch fewer places.`,
-    }
-  if (open_gaps > 0)
-    return {
-      tone: 'warn',
-      word: many(open_gaps, 'open gap'),
-      sentence: 'Some items could not be read; the page of each monitor says which.',
-    }
-  if (partial !== null)
-    return { tone: 'warn', word: 'Partial', sentence: `Not proved: ${partialText(partial)}.` }
-  return { tone: 'good', word: 'Works', sentence: null }
+const STANDINGS: Record<OperatedSource['standing']['state'], readonly [Tone, string]> = {
+  fails: ['bad', 'Fails'],
+  untried: ['plain', 'Not tried yet'],
+  late: ['warn', 'Late'],
+  incomplete: ['warn', 'Incomplete'],
+  works: ['good', 'Works'],
 }
 
 type SourceCardProps = { source: OperatedSource; known: readonly string[]; again: () => void }
 
 function SourceCard({ source, known, again }: SourceCardProps) {
-  const standing = standingOf(source)
   const { name, kind, url, capabilities, state, feeds } = source
+  const { text, fix } = source.standing
+  const [tone, word] = STANDINGS[source.standing.state]
   const lacking = known.filter((it) => !capabilities.includes(it))
   return (
     <li class="card">
       <div class="card-head">
         <h2>{name}</h2>
-        <Badge tone={standing.tone}>{standing.word}</Badge>
+        <Badge tone={tone}>{word}</Badge>
       </div>
       <p class="quiet small-text facts">
         <span>{kind}</span>
         <span>{url}</span>
       </p>
-      {standing.sentence !== null && (
+      {text !== null && (
         <p>
-          {standing.sentence}
+          {sentence(text)} {fix}.
           {state.fault !== null && (
             <span class="quiet">
               {' '}

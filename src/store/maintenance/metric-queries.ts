@@ -130,20 +130,33 @@ export function measureCredit(db: Db, price_micros: number) {
 
 export type MonitorCoverage = {
   id: string
+  name: string | null
+  customer_id: string
+  customer: string
+  /** JSON of its filter. */
+  filter_spec: string
   active: boolean
   /** Start of its window. */
   since_at: number
   streams: FeedFacts[]
+  /** Sources of its feeds. */
+  sources: string[]
   gaps: number
+  /** 1: one of its gaps is open. */
+  open: number
   /** Events in its window that may have hidden items. */
   unobserved: number
 }
 
-type MonitorRow = { id: string; active: number; since_at: number; created_at: number; gaps: number }
+type MonitorRow = Omit<MonitorCoverage, 'active' | 'streams' | 'sources' | 'unobserved'> & {
+  active: number
+  created_at: number
+}
 type FactRow = Omit<FeedFacts, 'id' | 'registered' | 'attached_at' | 'stream'> &
   IdColumns & {
     monitor_id: string
     feed_id: number
+    source: string
     key: string
     next_check_at: number | null
   }
@@ -169,29 +182,36 @@ export function lastHidden(db: Db, now: number): LastHidden {
   return last
 }
 
-/** The next `limit` monitors by id, with the facts that their coverage follows from. `offset_ms` as in health. */
+/**
+ * The next `limit` monitors by id, of a customer or of all, with the facts that their coverage follows from. `offset_ms` as in
+ * health.
+ */
 export function listMonitorCoverage(
   db: Db,
   hidden: LastHidden,
-  query: { after_id: string; limit: number; now: number; offset_ms: number },
+  query: { whose?: string; after_id: string; limit: number; now: number; offset_ms: number },
 ): MonitorCoverage[] {
   const { now, ...page } = query
   const { offset_ms } = page
   const monitors = db
     .query<MonitorRow, [typeof page & { day_ago: number }]>(
-      `SELECT id, active, created_at, since_at,
-              EXISTS (SELECT 1 FROM monitor_feeds ms JOIN gaps g ON g.feed_id = ms.feed_id
-                       WHERE ms.monitor_id = m.id AND g.reason <> 'unanswered'
+      `SELECT m.*, c.name AS customer, count(g.recorded_at) > 0 AS gaps,
+              coalesce(max(g.closed_at IS NULL), 0) AS open
+         FROM (SELECT id, name, customer_id, filter_spec, active, created_at,
+                      max($day_ago, active_since - $offset_ms, created_at) AS since_at
+                 FROM monitors WHERE id > $after_id AND removed_at IS NULL ${page.whose === undefined ? '' : 'AND customer_id = $whose'}
+                ORDER BY id LIMIT $limit) m
+         JOIN customers c ON c.id = m.customer_id
+         LEFT JOIN monitor_feeds ms ON ms.monitor_id = m.id
+         LEFT JOIN gaps g ON g.feed_id = ms.feed_id AND g.reason <> 'unanswered'
                          AND (g.recorded_at > since_at OR (g.closed_at IS NULL AND g.from_id IS NOT NULL))
-                         AND g.recorded_at >= ms.active_since - $offset_ms) AS gaps
-         FROM (SELECT id, active, created_at, max($day_ago, active_since - $offset_ms, created_at) AS since_at
-                 FROM monitors WHERE id > $after_id AND removed_at IS NULL
-                ORDER BY id LIMIT $limit) m`,
+                         AND g.recorded_at >= ms.active_since - $offset_ms
+        GROUP BY m.id ORDER BY m.id`,
     )
     .all({ ...page, day_ago: now - WINDOW_MS })
   const facts = db
     .query<FactRow, [{ ids: string }]>(
-      `SELECT ms.monitor_id, s.id AS feed_id, s.key, s.interval_s, s.next_check_at, s.last_check_at, s.created_at,
+      `SELECT ms.monitor_id, s.id AS feed_id, s.source, s.key, s.interval_s, s.next_check_at, s.last_check_at, s.created_at,
               s.audit_interval_s, s.audited_at, s.audited_from, s.audited_until, ms.active_since,
               s.kind, s.last_fault, ${POSITION_COLUMNS}
          FROM monitor_feeds ms JOIN feeds s ON s.id = ms.feed_id
@@ -199,16 +219,16 @@ export function listMonitorCoverage(
     )
     .all({ ids: JSON.stringify(monitors.map(({ id }) => id)) })
   const by_monitor = Map.groupBy(facts, ({ monitor_id }) => monitor_id)
-  return monitors.map(({ id, active, since_at, created_at, gaps }) => {
+  return monitors.map(({ created_at, ...monitor }) => {
+    const { id, active, since_at } = monitor
     const mine = by_monitor.get(id) ?? []
     const hidden_feeds = [null, ...mine.map(({ feed_id }) => feed_id)].filter(
       (feed_id) => (hidden.get(feed_id) ?? -Infinity) > since_at,
     )
     return {
-      id,
+      ...monitor,
       active: active === 1,
-      since_at,
-      gaps,
+      sources: mine.map(({ source }) => source),
       unobserved: hidden_feeds.length,
       streams: mine.map((it) => feedFacts(it, created_at, offset_ms)),
     }

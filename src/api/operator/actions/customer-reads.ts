@@ -1,6 +1,5 @@
 /** Reads of customers, as commands show them. */
 import { iso } from '../../../core/base/time.ts'
-import type { Naming } from '../../../core/forum/naming.ts'
 import { bucketed, formatUsd, toUsd } from '../../../core/limits/price.ts'
 import { listKeys } from '../../../store/customers/keys.ts'
 import { listUsage, sumUsage } from '../../../store/customers/ledger.ts'
@@ -61,8 +60,8 @@ export const show = action<{ customer: string }>({
   route: 'GET /customers/:customer',
   operands: ['customer'],
   examples: ['forumd customer show acme'],
-  run: ({ db, words, clock, input }) =>
-    oneCustomer(db, input.customer, { home: words.home, now: clock.now() }),
+  run: ({ db, words, clock, view, input }) =>
+    oneCustomer(db, input.customer, { home: words.home, now: clock.now(), view }),
   print: (it: ReturnType<typeof oneCustomer>) => ({
     name: it.name,
     id: it.id,
@@ -76,7 +75,8 @@ export const show = action<{ customer: string }>({
 })
 
 /** A customer with everything that is its own, without secrets: of an address the host, of a key the prefix. */
-function oneCustomer(db: Db, named: string, { home, now }: { home: Naming['home']; now: number }) {
+function oneCustomer(db: Db, named: string, at: Parameters<typeof readProblems>[2]) {
+  const { now } = at
   const customer = customerOf(db, named)
   const { id } = customer
   const used = sumUsage(db, id)
@@ -85,7 +85,7 @@ function oneCustomer(db: Db, named: string, { home, now }: { home: Naming['home'
     credits_used: toUsd(used.cost_micros),
     total_requests: used.calls,
     deliveries: countPending(db, id, PENDING_MAX),
-    report: toProblemReport(readProblems(db, id, { home, now })),
+    report: toProblemReport(readProblems(db, id, at)),
     usage: bucketed(listUsage(db, id, now - USAGE_DAYS * DAY_MS, now), 'day').usage,
     keys: listKeys(db, id)
       .filter(({ revoked_at }) => revoked_at === null)

@@ -1,8 +1,13 @@
 import { expect, test } from 'bun:test'
 
 import { readProblems, toProblemReport } from '../../../../src/api/account/problems.ts'
+import { judgeMonitor } from '../../../../src/core/polling/coverage.ts'
 import type { Db } from '../../../../src/store/db/connection.ts'
 import { countHour, countPending } from '../../../../src/store/maintenance/counts.ts'
+import {
+  lastHidden,
+  listMonitorCoverage,
+} from '../../../../src/store/maintenance/metric-queries.ts'
 import { memoryDb } from '../../../support/memory-db.ts'
 import { putTarget } from '../../../support/target-row.ts'
 
@@ -33,9 +38,22 @@ function putFeed(
   } = {},
 ): void {
   db.run(
-    `INSERT INTO feeds (id, key, source, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, last_fault, created_at)
-     VALUES (?, ?, ?, ?, ?, 60, 60, ?, ?, ?, 0)`,
-    [id, `${kind}:${place}`, kind === 'all' ? place : '~', kind, place, NOW, checked_at, fault],
+    `INSERT INTO feeds (id, key, source, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, last_fault, created_at,
+                        audited_at, audited_from, audited_until, state)
+     VALUES (?, ?, ?, ?, ?, 60, 60, ?, ?, ?, 0, ?, 0, ?, ?)`,
+    [
+      id,
+      `${kind}:${place}`,
+      kind === 'all' ? place : '~',
+      kind,
+      place,
+      NOW,
+      checked_at,
+      fault,
+      NOW,
+      NOW,
+      JSON.stringify({ verified_from: 0, verified_until: NOW, proof: 'dense' }),
+    ],
   )
   db.run("INSERT INTO monitor_feeds VALUES ('mon_1', ?, 0, 0)", [id])
 }
@@ -98,6 +116,7 @@ test.each([
   ],
 ])('after %s the status is %s, by one problem %s', (sql, status, kind) => {
   using db = open()
+  putFeed(db)
   db.run(sql)
   const { status: judged, problems } = reportOf(db)
 
@@ -109,6 +128,7 @@ test.each([
 
 test('a target with retrying deliveries is a warning with their number, their error and the oldest', () => {
   using db = open()
+  putFeed(db)
   putDelivery(db, { id: 'd1', status: 'pending', retry_index: 1, created_at: NOW - 2 * MINUTE })
   putDelivery(db, { id: 'd2', status: 'pending', retry_index: 2 })
   putDelivery(db, { id: 'd3', status: 'pending' })
@@ -133,6 +153,7 @@ test('a target with retrying deliveries is a warning with their number, their er
 
 test('the operator reads of whom a webhook is; another customer reads nothing of it', () => {
   using db = open()
+  putFeed(db)
   db.run("INSERT INTO customers VALUES ('cus_2', 'bob', 'entry', 0, 0, 0, NULL)")
   db.run("UPDATE webhooks SET failing_since = 5, url = 'https://h.example/secret'")
   const of_all = reportOf(db, null)
@@ -202,13 +223,87 @@ test('a stream with unread items older than a quarter of an hour is behind', () 
     `UPDATE feeds SET state = json_object('behind', json('{"from_id":5,"to_id":9}'), 'verified_until', ?)`,
     [NOW - 15 * MINUTE],
   )
-  expect(reportOf(db).problems).toEqual([])
+  expect(reportOf(db)).toMatchObject({ status: 'ok', problems: [{ kind: 'monitor_incomplete' }] })
   db.run(
     "UPDATE feeds SET state = json_set(state, '$.verified_until', state ->> '$.verified_until' - 1)",
   )
 
   expect(reportOf(db).problems).toMatchObject([
     { kind: 'feed_behind', message: 'Source hn has items that were not read yet' },
+  ])
+})
+
+const PROVEN = { verified_from: 0, verified_until: NOW, proof: 'dense' }
+const STATES = {
+  complete: PROVEN,
+  behind: { ...PROVEN, behind: { from_id: 5, to_id: 9 } },
+  partial: { ...PROVEN, partial: 'no_paging' },
+  late_changes: { ...PROVEN, changes: { waiting: 1, oldest_at: 5, dropped_24h: 0 } },
+  unread: {},
+}
+const GAPS = { none: [], open: [null], healed: [NOW], both: [NOW, null] }
+const FAULTS = [null, 'poll_overflow', 'timeout']
+
+test('a report is without problems only if every monitor is complete', () => {
+  const seen = new Map<string, string>()
+  for (const [state, json] of Object.entries(STATES))
+    for (const [gap, closings] of Object.entries(GAPS))
+      for (const fault of FAULTS)
+        for (const checked_at of [NOW - MINUTE, NOW - 10 * MINUTE]) {
+          using db = open()
+          putFeed(db, { kind: 'all', place: 'hn', fault, checked_at })
+          db.run('UPDATE feeds SET state = ?', [JSON.stringify(json)])
+          for (const closed_at of closings)
+            db.run(
+              "INSERT INTO gaps (feed_id, reason, recorded_at, closed_at) VALUES (1, 'skipped', ?, ?)",
+              [NOW - MINUTE, closed_at],
+            )
+          const [monitor] = listMonitorCoverage(db, lastHidden(db, NOW), {
+            after_id: '',
+            limit: 1,
+            now: NOW,
+            offset_ms: 0,
+          })
+          if (monitor === undefined) throw new Error('there is no monitor')
+          const { status } = judgeMonitor(monitor, NOW, 0)
+          const { problems } = reportOf(db)
+          seen.set(`${state} ${gap} ${fault} ${checked_at}`, `${status} ${problems.length > 0}`)
+        }
+
+  expect([...new Set(seen.values())].toSorted()).toEqual([
+    'complete false',
+    'degraded true',
+    'partial true',
+    'unknown true',
+  ])
+})
+
+test('an open gap is a warning; one that was read later, and what a source cannot prove, are notes', () => {
+  const severityOf = (state: object, closed_at: number | null | undefined) => {
+    using db = open()
+    putFeed(db, { kind: 'all', place: 'hn' })
+    db.run('UPDATE feeds SET state = ?', [JSON.stringify(state)])
+    if (closed_at !== undefined)
+      db.run(
+        "INSERT INTO gaps (feed_id, reason, recorded_at, closed_at) VALUES (1, 'skipped', ?, ?)",
+        [NOW - MINUTE, closed_at],
+      )
+    return reportOf(db).problems.map((it) => `${it.kind} ${it.severity} ${it.subject?.id}`)
+  }
+  expect(severityOf(PROVEN, null)).toEqual(['monitor_incomplete warning mon_1'])
+  expect(severityOf(PROVEN, NOW)).toEqual(['monitor_incomplete info mon_1'])
+  expect(severityOf(STATES.partial, undefined)).toEqual(['monitor_incomplete info mon_1'])
+  expect(severityOf(STATES.late_changes, undefined)).toEqual(['monitor_incomplete warning mon_1'])
+})
+
+test('a place of which its source proves nothing is a note', () => {
+  using db = open()
+  putFeed(db, { kind: 'all', place: 'hn' })
+  db.run('UPDATE feeds SET state = ?', [JSON.stringify(PROVEN)])
+  const view = { ahead_ms: () => 0, partialFor: () => 'places_not_read' }
+
+  expect(readProblems(db, 'cus_1', { home: 'forum', now: NOW, view })).toMatchObject([
+    { kind: 'monitor_incomplete', severity: 'info', fix: 'Check the spelling of its places' },
   ])
 })
 
