@@ -379,7 +379,7 @@ export function judgeIds(streams: readonly IdFacts[], now: number): AuditVerdict
 }
 
 /** Status of an active monitor's window with these numbers of gaps and of events that may hide items. */
-export function judgeStatus(
+function judgeStatus(
   { gaps, unobserved }: { gaps: number; unobserved: number },
   { status }: Pick<FeedLiveness, 'status'>,
   { is_current, streams }: Pick<AuditVerdict, 'is_current' | 'streams'>,
