@@ -245,17 +245,21 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
       if (!answer.ok && comment_id !== undefined) return unindexedBranch(post, comment_id, call)
       const native = answer.ok ? fieldsOf(answer.value) : {}
       const branch = comment_id === undefined ? native : { children: [native] }
+      const { rows, beyond } = rowsBelow(branch)
       await warm(
-        rowsBelow(branch).map((row) => row['text']),
+        rows.map((row) => row['text']),
         SITE,
       )
-      const comments = commentsOfTree(branch, story)
+      const comments = commentsOfTree(rows, story)
+      const hidden: HiddenReplies[] = beyond.map(({ parent, ids }) => ({
+        parent: parent === null ? post.name : `t1_${parent}`,
+        ids,
+      }))
       // Top-level comments that the index does not have yet are named by id.
       const indexed = new Set(rowsOf(native['children']).map(({ id }) => id))
-      const kids = idsOf(root.value.row['kids'])
-      const missing = kids.filter((id) => !indexed.has(id)).map(String)
-      const hidden: HiddenReplies[] =
-        comment_id === undefined && missing.length > 0 ? [{ parent: post.name, ids: missing }] : []
+      const missing = idsOf(root.value.row['kids']).filter((id) => !indexed.has(id))
+      if (comment_id === undefined && missing.length > 0)
+        hidden.push({ parent: post.name, ids: missing.map(String) })
       return ok({ post, comments: toTree(post.name, comments, hidden) })
     },
 

@@ -72,8 +72,6 @@ type Facts = {
   isNew: (id: number) => boolean
   first: number
   timeBelow: (id: number) => number
-  /** Comments whose story could not be read. */
-  orphans: readonly number[]
 }
 
 function countDropped(
@@ -141,7 +139,6 @@ export function createQueues(state: QueueState, now: number, touches: Touches) {
         const parent = idAt(item?.row ?? {}, 'parent')
         if (facts.isNew(id) && parent !== null) touches.add(parent, now)
       }
-      for (const id of facts.orphans) change(id, now + LISTED_MS, 0)
       const unreadable = [...facts.unread].filter(
         (id) => id >= facts.first && leaveUnread(id, facts),
       )

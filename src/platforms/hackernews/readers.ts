@@ -179,18 +179,32 @@ export function hitOf(
 /** Comments of one tree; the threads of the site have some thousand. */
 const TREE_MAX = 10_000
 
-/** Rows of a tree of the search index, top down. Never recurses: the depth is set by others. */
-export function rowsBelow(root: Record<string, unknown>): Record<string, unknown>[] {
-  const rows = rowsOf(root['children'])
-  for (let at = 0; at < Math.min(rows.length, TREE_MAX); at++)
-    for (const row of rowsOf(rows[at]?.['children'])) if (rows.length < TREE_MAX) rows.push(row)
-  return rows
+/**
+ * Rows of a tree of the search index, top down, and the ids of replies beyond the bound by their parent; null: the root. Never
+ * recurses: the depth is set by others.
+ */
+export function rowsBelow(root: Record<string, unknown>): {
+  rows: Record<string, unknown>[]
+  beyond: { parent: number | null; ids: string[] }[]
+} {
+  const rows: Record<string, unknown>[] = []
+  const beyond: { parent: number | null; ids: string[] }[] = []
+  const take = (row: Record<string, unknown>, parent: number | null): void => {
+    const children = rowsOf(row['children'])
+    const room = Math.max(0, TREE_MAX - rows.length)
+    rows.push(...children.slice(0, room))
+    const ids = children.slice(room).flatMap((it) => idAt(it, 'id') ?? [])
+    if (ids.length > 0) beyond.push({ parent, ids: ids.map(String) })
+  }
+  take(root, null)
+  for (let at = 0; at < rows.length; at++) take(rows[at] ?? {}, idAt(rows[at] ?? {}, 'id'))
+  return { rows, beyond }
 }
 
-/** Comments of a whole tree of the search index, top down; deleted ones are left out. */
-export function commentsOfTree(root: Record<string, unknown>, story: Story): Comment[] {
+/** Comments of rows of a tree of the search index; deleted ones are left out. */
+export function commentsOfTree(rows: readonly Record<string, unknown>[], story: Story): Comment[] {
   const found: Comment[] = []
-  for (const row of rowsBelow(root)) {
+  for (const row of rows) {
     const id = idAt(row, 'id')
     const created = numberAt(row, 'created_at_i')
     const text = textAt(row, 'text')

@@ -82,9 +82,8 @@ const MAX_LATEST_MS = 30_000
 /** A step waits so long for requests: those of the step a minute before still count at its start. */
 const WAIT_MS = 5000
 const FULL_WAIT_S = 2
-/** A comment whose story could not be read is read again for so long after its creation, and is no item so far before. */
+/** A comment whose story cannot be read counts as unread for so long after its creation: its place is that of the story. */
 const ORPHAN_MS = 10 * 60_000
-const ORPHAN_YOUNG_MS = 60_000
 const DAY_MS = 86_400_000
 
 /**
@@ -177,7 +176,7 @@ export function createIdWatch(reader: ItemReader): IdWatch {
     await readOthers(changes, CHANGES_SPARE)
     await readOthers(rest, REST_SPARE)
     const known = reader.stories.stored()
-    const report = settle({ ...state, known }, { last, step, queues, now: began })
+    const report = settle({ ...state, known }, { last, step, queues })
     // What is older than the answer for the highest id is from before the start.
     if (begun_at !== null) return ok({ ...report, verified_from: begun_at })
     if (text === null) return ok({ ...report, verified_until: started })
@@ -237,7 +236,7 @@ async function readNew(state: State, step: Step, kept: number): Promise<number> 
 /** The step's report, and the state after it. */
 function settle(
   state: State,
-  { last, step, queues, now }: { last: number; step: Step; queues: Queues; now: number },
+  { last, step, queues }: { last: number; step: Step; queues: Queues },
 ): WatchStep {
   const { first, until } = state
   // Ids are in the order of creation: one without an item is no older than the item below it.
@@ -248,7 +247,6 @@ function settle(
     isNew: (id) => id > state.last,
     first,
     timeBelow,
-    orphans: step.orphans.filter((id) => now - step.timeOf(id) < ORPHAN_MS),
   })
   const next: State = { ...state, ...kept, last, time }
   const head = last < until ? time - 1 : Math.max(time - 1, state.empty_at)
@@ -298,7 +296,6 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
   const unread = new Set<number>()
   const items = new Map<number, Item>()
   const gone: string[] = []
-  const orphans: number[] = []
   const requested = new Map<number, Promise<Outcome<NativeItem | null>>>()
   let first = Infinity
   let last = Infinity
@@ -322,8 +319,6 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
     fault: () => fault,
     answers,
     unread,
-    orphans,
-    timeOf,
     count: () => void sent++,
     items: () => [...items.values()].toSorted((a, b) => Number(a.id) - Number(b.id)),
     gone: () => gone,
@@ -392,7 +387,6 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
   async function take(id: number, item: NativeItem | null): Promise<Outcome<null>> {
     const above: [number, NativeItem | null][] = []
     let story: Story | null = null
-    let is_whole = true
     if (item !== null && isComment(item) && livenessOf(item) === 'live' && !isDelayed(item)) {
       const found = await reader.stories.above(item, async (parent) => {
         const outcome = await request(parent)
@@ -400,12 +394,10 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
         return isUnreadable(outcome) ? ok(null) : outcome
       })
       if (!found.ok) return found
-      story = found.value.story
-      if (!found.value.is_known) orphans.push(id)
-      // Its place is that of the story, which follows within seconds most often.
-      is_whole = found.value.is_known || source_now() - createdAt(item) >= ORPHAN_YOUNG_MS
+      const is_orphan = !found.value.is_known && source_now() - createdAt(item) < ORPHAN_MS
+      story = is_orphan ? null : found.value.story
     }
-    for (const [at, native] of [[id, is_whole ? item : null] as const, ...above]) {
+    for (const [at, native] of [[id, item] as const, ...above]) {
       if (answers.has(at)) continue
       if (put(at, native, story)) answers.set(at, native)
       else unread.add(at)
@@ -421,8 +413,10 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
     if (state !== 'live') gone.push(`${isComment(item) ? 't1' : 't3'}_${id}`)
     else if (isDelayed(item)) return true
     else if (isPost(item)) items.set(id, { kind: 'post', ...toPost(item) })
-    else if (isComment(item) && story !== null)
+    else if (isComment(item)) {
+      if (story === null) return false
       items.set(id, { kind: 'comment', ...toComment(item, story) })
+    }
     // The fence counts and leaves out what is wrong.
     const shown = items.get(id)
     if (shown === undefined) return true

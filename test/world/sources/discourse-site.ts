@@ -240,6 +240,9 @@ export class Site {
       per_page: 30,
       top_tags: [],
       topics: rows.map((topic) => this.topicRow(topic, atMs)),
+      ...(found.length > (page + 1) * 30
+        ? { more_topics_url: `/latest?order=${order ?? 'default'}&page=${page + 1}` }
+        : {}),
     }
     return { status: 200, body: { users: [], primary_groups: [], topic_list: list }, ids: [] }
   }

@@ -342,7 +342,10 @@ const judgeDeliveries = (input: JudgeInput) => {
     const known = bodies.get(one.deliveryId)
     if (known !== undefined) {
       repeats += 1
-      if (known !== one.body) unstable.push(one.deliveryId)
+      if (known !== one.body)
+        unstable.push(
+          `${one.deliveryId} at ${(one.atMs / 1000).toFixed(1)} s: ${known} then ${one.body}`,
+        )
       continue
     }
     bodies.set(one.deliveryId, one.body)

@@ -138,6 +138,7 @@ const accountOf = (one: SourceResult): string[] => {
     'changed',
     'falseDeliveries',
     'duplicates',
+    'unstable',
     'early',
   ] as const) {
     for (const text of one.verdict[kind].slice(0, LISTED)) lines.push(`    ${kind}: ${text}`)

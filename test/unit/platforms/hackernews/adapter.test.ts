@@ -148,3 +148,41 @@ test('an id that is answered with null is not certain to be absent', async () =>
     value: { verdict: 'not_visible', reason: 'absent', confident: false },
   })
 })
+
+const comment = (id: number, parent_id: number, children: object[] = []) => ({
+  id,
+  parent_id,
+  author: 'ann',
+  text: 'a',
+  created_at_i: 1_700_000_000,
+  children,
+})
+
+test('replies beyond the bound of a tree are named by id under their comment', async () => {
+  const tops = Array.from({ length: 11 }, (_, n) => 9 + n)
+  const under = (top: number) =>
+    Array.from({ length: 1000 }, (_, n) => comment(top * 1000 + n, top))
+  await using it = startSite((path) =>
+    Response.json(
+      path.startsWith('/api/')
+        ? { id: 8, children: tops.map((top) => comment(top, 8, under(top))) }
+        : { id: 8, type: 'story', title: 'Long', by: 'ann', time: 1_700_000_000, kids: tops },
+    ),
+  )
+  const query = { post_id: '8', sort: 'new', depth: null, limit: null }
+  const tree = await it.source.reads.tree(query, it.call())
+  expect(tree).toMatchObject({
+    ok: true,
+    value: {
+      comments: {
+        9: {
+          data: {
+            id: '18',
+            replies: { data: { children: { 989: { kind: 'more', data: { count: 11 } } } } },
+          },
+        },
+        10: { data: { id: '19', replies: { data: { children: [{ data: { count: 1000 } }] } } } },
+      },
+    },
+  })
+})

@@ -439,21 +439,28 @@ test('a comment waits a minute for its story, holds the verified time so long, a
   expect(whole.verified_until).toBeGreaterThan(T0)
 })
 
-test('a comment whose story stays away for a minute is an item without it', async () => {
-  const { put, step, api } = createApi()
+test('a comment whose story stays away is skipped after a minute, and after ten an item without it', async () => {
+  const { put, step, watch, api } = createApi()
   let { state } = await step(null)
   api.now += 5 * S
   put(101)
   api.is_story_known = false
-  const found: [number, number[]][] = []
+  const skipped: unknown[] = []
   for (let second = 0; second < 70; second++) {
     const next = await step(state)
-    if (next.items.length > 0) found.push([second, idsOf(next)])
-    expect(next.unanswered).toEqual([])
+    expect(next).toMatchObject({ items: [], unanswered: [] })
+    if (next.skipped.length > 0) skipped.push([second, next.skipped])
     state = next.state
     api.now += S
   }
-  expect(found).toEqual([[60, [101]]])
+  const ids = { from_id: 101, to_id: 101 }
+  expect(skipped).toEqual([[60, [ids]]])
+  const bounds = { requests: 10, deadline_at: Infinity }
+  expect(await watch.reread(ids, bounds)).toMatchObject({ value: { items: [], behind: ids } })
+  api.now += 10 * MINUTE
+  expect(await watch.reread(ids, bounds)).toMatchObject({
+    value: { items: [{ id: '101' }], behind: null },
+  })
 })
 
 test('a step sends no more than may be sent now, and none when a minute is used up', async () => {
