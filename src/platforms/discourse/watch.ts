@@ -78,6 +78,8 @@ type State = {
   summit: Summit | null
   /** Topics of the last read of their list, with their creation (epoch s); null: it was not read yet. */
   listed: [id: number, created_s: number][] | null
+  /** The page at which a read of their list goes on, and the time of its first one; null: it was read to its end. */
+  listing: { page: number; as_of: number } | null
   /** Time of that read by our clock, and the time that it and the first one prove by the source's. */
   listed_at: number
   listed_until: number
@@ -100,7 +102,6 @@ const OVERLAP_IDS = 20
 const SEEN_MAX = 400
 const HOLES_MAX = 20
 const LISTED_MAX = 300
-const LIST_PAGES_MAX = 5
 const UNTAGGED_MAX = 1000
 /** A topic that its readers may not see for so long is read with its posts, once they are shown again. */
 const UNTAGGED_MS = 10 * 60_000
@@ -314,43 +315,56 @@ async function readTopics(
   walk: Walk,
   { call, now }: { call: HttpCall; now: number },
 ): Promise<Fault | null> {
-  if (now >= state.listed_at && now - state.listed_at < topics_every_ms) return null
+  const is_due = now < state.listed_at || now - state.listed_at >= topics_every_ms
+  if (state.listing === null && !is_due) return null
   const { left, canSend, sent } = walk.requests_of
   const known = new Map(state.listed)
-  const found: TopicsPage['topics'] = []
-  let as_of: number | null = null
-  for (let page = 0; ; page++) {
+  let { page, as_of } = state.listing ?? { page: 0, as_of: null }
+  /** Keeps what was read for the next step, which goes on there: rows only move to later pages. */
+  const pause = <T>(result: T): T => {
+    if (state.listed === null || as_of === null) return result
+    state.listed = newestOf(known)
+    state.listing = { page, as_of }
+    return result
+  }
+  for (let more = true; more; page++) {
     // The first is read, however large the page of posts was: without it nothing is proven.
-    if (page === 0 ? !canSend() : page === LIST_PAGES_MAX || left() === 0) return null
+    if (page === 0 ? !canSend() : left() === 0) return pause(null)
     sent()
     const answer = await topics(page, call)
-    if (!answer.ok) return answer.fault
-    if (answer.value.anonymous) return null
+    if (!answer.ok) return pause(answer.fault)
+    if (answer.value.anonymous) return pause(null)
     as_of ??= answer.value.as_of
-    found.push(...answer.value.topics)
-    const oldest_ms = Math.min(...answer.value.topics.map(({ created_ms }) => created_ms))
-    if (state.listed === null || !answer.value.more || oldest_ms <= state.listed_until) break
-  }
-  if (state.listed === null) state.listed_from = as_of
-  else
-    for (const { id, created_ms } of found) {
-      if (created_ms <= state.listed_from || known.get(id) === toSeconds(created_ms)) continue
-      if (walk.hasTopic(id, created_ms)) continue
-      if (left() === 0) return null
-      sent()
-      const rows = await topic(id, call)
-      if (rows.ok) walk.offer(rows.value)
-      else if (rows.fault.kind !== 'not_found' && rows.fault.kind !== 'forbidden') return rows.fault
+    const rows = answer.value.topics
+    const oldest_ms = Math.min(...rows.map(({ created_ms }) => created_ms))
+    more = state.listed !== null && answer.value.more && oldest_ms > state.listed_until
+    for (const { id, created_ms } of rows) {
+      const is_new =
+        state.listed !== null &&
+        created_ms > state.listed_from &&
+        known.get(id) !== toSeconds(created_ms) &&
+        !walk.hasTopic(id, created_ms)
+      if (is_new) {
+        if (left() === 0) return pause(null)
+        sent()
+        const posts = await topic(id, call)
+        if (posts.ok) walk.offer(posts.value)
+        else if (posts.fault.kind !== 'not_found' && posts.fault.kind !== 'forbidden')
+          return pause(posts.fault)
+      }
+      known.set(id, toSeconds(created_ms))
     }
-  for (const { id, created_ms } of found) {
-    known.delete(id)
-    known.set(id, toSeconds(created_ms))
   }
-  state.listed = [...known].slice(-LISTED_MAX)
-  state.listed_at = now
-  state.listed_until = as_of
+  const until = as_of ?? state.listed_until
+  if (state.listed === null) state.listed_from = until
+  Object.assign(state, { listed: newestOf(known), listing: null, listed_at: now })
+  state.listed_until = until
   return null
 }
+
+/** The newest of the topics, as a state keeps them. */
+const newestOf = (known: ReadonlyMap<number, number>): [id: number, created_s: number][] =>
+  [...known].toSorted((a, b) => b[1] - a[1]).slice(0, LISTED_MAX)
 
 const OUT_OF_REQUESTS = { kind: 'throttled', retry_after_s: 1, not_requested: true } as const
 
@@ -569,6 +583,7 @@ function read(text: string | null): State {
     read_until: 0,
     summit: null,
     listed: null,
+    listing: null,
     listed_at: -Infinity,
     listed_until: 0,
     listed_from: 0,

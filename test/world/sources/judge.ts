@@ -317,6 +317,8 @@ const contentFault = (
   return { kind: 'changed', text }
 }
 
+const sourceIn = (body: string): string => /"source":\s*"([^"]+)"/.exec(body)?.[1] ?? ''
+
 const judgeDeliveries = (input: JudgeInput) => {
   const find = finder(input.truth.items)
   const content: Record<'notPublic' | 'half' | 'changed', string[]> = {
@@ -334,6 +336,14 @@ const judgeDeliveries = (input: JudgeInput) => {
   const unsigned: string[] = []
   let repeats = 0
   let either = 0
+  /** A repeat is without what was removed since, as the title of a removed thread in a comment under it. */
+  const isErased = ({ body, names, atMs }: Received): boolean => {
+    const source = sourceIn(body)
+    const threads = [...body.matchAll(/"post_id":\s*"([^"]+)"/g)].map(([, id]) => `t3_${id}`)
+    return [...names, ...threads].some((name) =>
+      find(source, name, atMs)?.states.some((state) => !state.visible && state.fromMs <= atMs),
+    )
+  }
   for (const one of input.deliveries) {
     if (!one.signed) {
       unsigned.push(one.deliveryId)
@@ -342,7 +352,7 @@ const judgeDeliveries = (input: JudgeInput) => {
     const known = bodies.get(one.deliveryId)
     if (known !== undefined) {
       repeats += 1
-      if (known !== one.body)
+      if (known !== one.body && !isErased(one))
         unstable.push(
           `${one.deliveryId} at ${(one.atMs / 1000).toFixed(1)} s: ${known} then ${one.body}`,
         )
@@ -351,8 +361,7 @@ const judgeDeliveries = (input: JudgeInput) => {
     bodies.set(one.deliveryId, one.body)
     const owner = watched.get(one.monitorId)
     for (const [index, name] of one.names.entries()) {
-      const source = /"source":\s*"([^"]+)"/.exec(one.body)?.[1] ?? ''
-      const item = find(source, name, one.atMs)
+      const item = find(sourceIn(one.body), name, one.atMs)
       const key = item === undefined ? `${one.monitorId} ${name}` : keyOf(one.monitorId, item)
       firstMs.set(key, Math.min(firstMs.get(key) ?? Infinity, one.atMs))
       idsOf.set(key, (idsOf.get(key) ?? new Set()).add(one.deliveryId))

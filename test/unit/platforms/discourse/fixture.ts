@@ -100,7 +100,10 @@ export function startForum({
           created_at,
         }))
         .toSorted((a, b) => Date.parse(String(b.created_at)) - Date.parse(String(a.created_at)))
-      return Response.json({ topic_list: { topics } }, { headers })
+      const from = 30 * Number(searchParams.get('page'))
+      const more_topics_url = topics.length > from + 30 ? '/latest?order=created' : undefined
+      const topic_list = { topics: topics.slice(from, from + 30), more_topics_url }
+      return Response.json({ topic_list }, { headers })
     }
     if (/^\/t\/\d+\/posts\.json$/.test(pathname)) {
       const posts = searchParams.getAll('post_ids[]').map((id) => forum.posts.get(Number(id)))

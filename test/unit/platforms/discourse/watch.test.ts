@@ -168,6 +168,8 @@ test('an idle step costs one request, the topics one a minute, the tail some eve
   expect((await it.step(state)).requests).toBe(5)
 })
 
+const at = (ms: number): string => new Date(ms).toISOString()
+
 const startHidden = async () => {
   const it = startForum()
   it.put(40, { post_number: 1, topic_id: 9, raw: 'written weeks ago' })
@@ -226,6 +228,31 @@ describe('a topic that a timer publishes under its old id', () => {
     expect(idsOf(await it.step(failed.state))).toEqual([9, 41])
   })
 })
+
+test.each([100, 6])(
+  'hundreds of topics since the last list are read to its end, over steps of %d requests',
+  async (requests) => {
+    const { it, state: begun, publish } = await startHidden()
+    await using _ = it
+    publish()
+    it.forum.now += MINUTE
+    const published_at = it.forum.now
+    for (const n of range(1, 300))
+      it.put(1000 + n, { post_number: 1, topic_id: 5000 + n, created_at: at(it.forum.now + n) })
+    it.forum.now += 60 * MINUTE
+    let state = begun
+    const found = new Set<number>()
+    let verified_until = 0
+    for (let steps = 0; verified_until < published_at && steps < 400; steps++) {
+      const next = await it.step(state, requests)
+      for (const id of idsOf(next)) found.add(id)
+      ;({ state, verified_until } = next)
+      if (!found.has(9)) expect(verified_until).toBeLessThan(published_at - MINUTE)
+      it.forum.now += 10 * SECOND
+    }
+    expect(found.size).toBe(302)
+  },
+)
 
 test('a first step without the list of topics fails, as no later list could show what is new', async () => {
   await using it = startForum()

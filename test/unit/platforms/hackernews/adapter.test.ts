@@ -158,14 +158,15 @@ const comment = (id: number, parent_id: number, children: object[] = []) => ({
   children,
 })
 
+const replies = (parent: number) =>
+  Array.from({ length: 1000 }, (_, n) => comment(parent * 1000 + n, parent))
+
 test('replies beyond the bound of a tree are named by id under their comment', async () => {
   const tops = Array.from({ length: 11 }, (_, n) => 9 + n)
-  const under = (top: number) =>
-    Array.from({ length: 1000 }, (_, n) => comment(top * 1000 + n, top))
   await using it = startSite((path) =>
     Response.json(
       path.startsWith('/api/')
-        ? { id: 8, children: tops.map((top) => comment(top, 8, under(top))) }
+        ? { id: 8, children: tops.map((top) => comment(top, 8, replies(top))) }
         : { id: 8, type: 'story', title: 'Long', by: 'ann', time: 1_700_000_000, kids: tops },
     ),
   )

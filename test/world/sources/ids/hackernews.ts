@@ -75,11 +75,15 @@ const lagOf = (
 type Step = { fromMs: number; visible: boolean; text: string; mark: Wire; retitled?: boolean }
 type Life = { readonly note: string; readonly steps: readonly Step[] }
 
-/** The states of an item from its first answer at `readMs` on. */
-const lifeOf = (random: Random, readMs: number, text: string, unruly: boolean): Life => {
+/** The states of an item from its first answer at `readMs` on. The site lets no story with replies be deleted. */
+const lifeOf = (
+  random: Random,
+  { readMs, text, titled }: { readMs: number; text: string; titled: boolean },
+  unruly: boolean,
+): Life => {
   const live: Step = { fromMs: readMs, visible: true, text, mark: {} }
   const dead: Step = { ...live, visible: false, mark: { dead: true } }
-  const deleted: Step = { ...dead, mark: { deleted: true } }
+  const deleted: Step = titled ? dead : { ...dead, mark: { deleted: true } }
   const fromMs = readMs + between(random, ...ASKED_LATER_MS)
   const drawn = unruly ? random() : 0
   if (drawn < 0.62) return { note: '', steps: [live] }
@@ -135,7 +139,7 @@ const finish = (
   const text = random() < 0.4 ? `${sentence(random)} ${WORD}.` : sentence(random)
   const old = draft.takenMs < -20_000
   const readMs = draft.takenMs + (old ? 0 : (lagMs ?? 0))
-  const life = lifeOf(random, readMs, text, plan.unruly)
+  const life = lifeOf(random, { readMs, text, titled }, plan.unruly)
   const steps = !old && lagMs === null ? [] : life.steps
   const score = between(random, 1, 90)
   const createdS = Math.floor((startMs + draft.takenMs) / 1000)
@@ -325,12 +329,12 @@ const faultsOf = (random: Random, contentMs: number): Fault[] => {
 const RATE = { meanGapMs: 2400 } as const
 
 const SCENARIOS = {
-  // 25 items a minute, as the site has them.
-  plain: { ...RATE, unruly: false, settled: true, faults: false, requestsPerMinute: 60 },
-  real: { ...RATE, unruly: true, settled: false, faults: false, requestsPerMinute: 60 },
-  settled: { ...RATE, unruly: true, settled: true, faults: false, requestsPerMinute: 60 },
-  faults: { ...RATE, unruly: true, settled: false, faults: true, requestsPerMinute: 60 },
-  'settled-faults': { ...RATE, unruly: true, settled: true, faults: true, requestsPerMinute: 120 },
+  // 25 items a minute, as the site has them, and the default pace.
+  plain: { ...RATE, unruly: false, settled: true, faults: false, requestsPerMinute: 180 },
+  real: { ...RATE, unruly: true, settled: false, faults: false, requestsPerMinute: 180 },
+  settled: { ...RATE, unruly: true, settled: true, faults: false, requestsPerMinute: 180 },
+  faults: { ...RATE, unruly: true, settled: false, faults: true, requestsPerMinute: 180 },
+  'settled-faults': { ...RATE, unruly: true, settled: true, faults: true, requestsPerMinute: 60 },
   // Five items a second.
   busy: { meanGapMs: 200, unruly: true, settled: true, faults: false, requestsPerMinute: 900 },
   'busy-faults': {
@@ -394,7 +398,7 @@ export const hackerNewsWorld: SourceWorld = {
       skewMs: 0,
       cacheMs: chosen.faults ? OLDEST_COPY_MS : 0,
       faultFree: !chosen.unruly && !chosen.faults,
-      staysComplete: !chosen.faults && chosen.requestsPerMinute !== 60,
+      staysComplete: !chosen.faults && scenario !== 'overload',
       truth: () => ({
         items: items.filter((item) => item.type !== 'pollopt').map((item) => hackerNewsTruth(item)),
         holes: holesOf(faults),
