@@ -1,10 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-import type { Config } from '../config/schema.ts'
 import { CUSTOMER_NAME_RULE, isCustomerName } from '../core/base/text.ts'
-import { parseInstant } from '../core/base/time.ts'
-import { formatUsd, parseUsd, toUsd, USD_RULE } from '../core/limits/price.ts'
-import { DEFAULT_SCOPES, type Scope, SCOPES } from '../store/customers/keys.ts'
 import { type CommandContext, UsageError } from './command.ts'
 
 /**
@@ -18,51 +14,6 @@ export function parseName(text: string): string {
   )
 }
 
-/** @throws {UsageError} The configuration has no such plan; the message lists its plans. */
-export function parsePlan(name: string, { plans }: Config): string {
-  if (Object.hasOwn(plans, name)) return name
-  throw new UsageError(
-    `there is no plan "${name}": the configuration has ${Object.keys(plans).join(', ')}`,
-  )
-}
-
-/**
- * Parses scopes such as `read,monitor`; undefined: the default ones.
- * @throws {UsageError} A scope is unknown.
- */
-export function parseScopes(text: string | undefined): Scope[] {
-  if (text === undefined) return [...DEFAULT_SCOPES]
-  const names = text.split(',').map((name) => name.trim())
-  const unknown = names.find((name) => !SCOPES.some((scope) => scope === name))
-  if (unknown !== undefined)
-    throw new UsageError(`"${unknown}" is not a scope: allowed are ${SCOPES.join(', ')}`)
-  return SCOPES.filter((scope) => names.includes(scope))
-}
-
-/**
- * Parses a future instant in epoch ms: ISO 8601 with its zone, or a day, which starts in UTC. Null when absent.
- * @throws {UsageError} It is malformed or not in the future.
- */
-export function parseExpiry(text: string | undefined, now: number): number | null {
-  if (text === undefined) return null
-  const at = parseInstant(text)
-  if (at === null)
-    throw new UsageError(
-      `"${text}" is not a time: allowed is ISO 8601 with its zone, such as 2027-01-31T12:00:00Z, or a day such as 2027-01-31`,
-    )
-  if (at <= now) throw new UsageError(`${text} is in the past: allowed is a time in the future`)
-  return at
-}
-
-/** @throws {UsageError} The key is malformed. The message does not repeat it. */
-export function parseToken(text: string): string {
-  const token = text.trim()
-  if (/^[\x21-\x7e]{16,256}$/.test(token)) return token
-  throw new UsageError(
-    'standard input holds no key: allowed are 16 to 256 visible ASCII characters on one line',
-  )
-}
-
 /** @throws {UsageError} It is out of range; the message names the option. */
 export function parseWhole(option: string, text: string, least: number, most: number): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
@@ -71,19 +22,6 @@ export function parseWhole(option: string, text: string, least: number, most: nu
     `--${option} is "${text}": allowed is a whole number from ${least} to ${most}`,
   )
 }
-
-/**
- * Parses US dollars such as `12.5` exactly, to 12,500,000 micro-dollars.
- * @throws {UsageError} It is not a positive amount in decimals.
- */
-export function parseDollars(text: string): number {
-  const micros = parseUsd(text)
-  if (micros === null) throw new UsageError(`"${text}" is not an amount: allowed are ${USD_RULE}`)
-  return micros
-}
-
-/** Formats micro-dollars as US dollars with two to six decimals. */
-export const formatDollars = (micros: number): string => formatUsd(toUsd(micros))
 
 const KEY = /^[\x21-\x7e]{16,256}$/
 

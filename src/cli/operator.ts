@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import type * as z from 'zod'
 
-import type { Action } from '../api/operator/action.ts'
+import type { Action, Printed, PrintedTable, PrintedValue } from '../api/operator/action.ts'
 import {
   type Command,
   type CommandContext,
@@ -24,13 +24,13 @@ export async function operatorCommands(): Promise<Map<string, () => Promise<Comm
 }
 
 function commandOf(action: Action): Command {
-  const { command: name, summary, operands, examples, notes, print } = action
+  const { command: name, summary, operands, stdin, examples, notes, print } = action
   const fields = Object.entries(action.fields?.() ?? {})
   const is_optional = new Set(
     fields.flatMap(([field, schema]) => (schema.safeParse(undefined).success ? [field] : [])),
   )
   const options = fields.flatMap(([field, schema]) =>
-    operands.includes(field) ? [] : [[field, optionOf(field, schema)] as const],
+    operands.includes(field) || field === stdin ? [] : [[field, optionOf(field, schema)] as const],
   )
   const in_path = fieldsOfPath(action.route)
   return {
@@ -52,14 +52,17 @@ function commandOf(action: Action): Command {
         const is_piped = text === '-' && !in_path.includes(field)
         input[field] = is_piped ? await context.readStdin() : text
       }
+      if (stdin !== undefined) {
+        if (context.stdinIsTerminal)
+          context.warn(`Paste the ${stdin}, then press Enter and Ctrl-D:`)
+        input[stdin] = await context.readStdin()
+      }
       const chosen = new Map<string, unknown>(Object.entries(values))
       for (const [field] of options) input[field] = chosen.get(typed(field))
       const answer = await requestAction(context, action, input)
-      context.stdout.write(
-        'json' in values && values.json === true
-          ? `${JSON.stringify(answer)}\n`
-          : shown(print(answer, input)),
-      )
+      if ('json' in values && values.json === true)
+        context.stdout.write(`${JSON.stringify(answer)}\n`)
+      else show(context, print(answer, input))
       return EXIT.done
     },
   }
@@ -77,14 +80,19 @@ function optionOf(field: string, schema: z.ZodType): Option {
 const fieldsOfPath = (route: string): string[] =>
   [...route.matchAll(/:(\w+)/g)].map(([, field = '']) => field)
 
-function shown(text: ReturnType<Action['print']>): string {
-  if (typeof text === 'string') return `${escapeControl(text)}\n`
-  return isTable(text) ? table(text.rows, text.none) : card(text)
+function show({ stdout, warn }: CommandContext, text: Printed): void {
+  if (typeof text === 'string') stdout.write(`${escapeControl(text)}\n`)
+  else if (isTable(text)) stdout.write(table(text.rows, text.none, text.below))
+  else if (isValue(text)) {
+    for (const note of text.notes) warn(escapeControl(note), 'info')
+    if (text.value !== null) stdout.write(`${text.value}\n`)
+  } else stdout.write(card(text))
 }
 
-const isTable = (
-  it: Exclude<ReturnType<Action['print']>, string>,
-): it is Extract<ReturnType<Action['print']>, { rows: object[] }> => Array.isArray(it['rows'])
+const isTable = (it: Exclude<Printed, string>): it is PrintedTable =>
+  'rows' in it && Array.isArray(it.rows)
+const isValue = (it: Exclude<Printed, string>): it is PrintedValue =>
+  'notes' in it && Array.isArray(it.notes)
 
 /** @throws {UsageError | CommandRefusal} with the message of the API */
 export async function requestAction(

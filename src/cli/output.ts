@@ -11,8 +11,12 @@ export const escapeControl = (text: string): string =>
 
 type Cell = string | number | boolean | null
 
-/** Rows as aligned columns under their field names; `none` when there are no rows. */
-export function table(rows: readonly Readonly<Record<string, Cell>>[], none: string): string {
+/** Rows as aligned columns under their field names; `none` when there are no rows, a line `below` each row. */
+export function table(
+  rows: readonly Readonly<Record<string, Cell>>[],
+  none: string,
+  below: readonly string[] = [],
+): string {
   const [first] = rows
   if (first === undefined) return `${none}\n`
   const names = Object.keys(first)
@@ -27,6 +31,7 @@ export function table(rows: readonly Readonly<Record<string, Cell>>[], none: str
         .join('  ')
         .trimEnd(),
     )
+    .flatMap((line, at) => (below[at - 1] === undefined ? [line] : [line, `  ${below[at - 1]}`]))
     .join('\n')
     .concat('\n')
 }

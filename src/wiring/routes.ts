@@ -332,6 +332,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
         default_plan: config.billing.default_plan,
       }),
       starting_credit_micros: config.billing.starting_credit_micros,
+      public_url: parts.public_url,
       pool,
       requests: parts.requests,
       allow_anonymous: home?.accounts.allow_anonymous ?? false,

@@ -324,7 +324,7 @@ test('key list fits 80 columns, with the whole ids', async () => {
   const name = '長い名前の顧客'.repeat(6)
   await run(folder, ['init', '--yes', '--offline', '--customer', name])
   const purpose = 'a purpose that is longer than any column'
-  const more = ['--customer', name, '--name', purpose, '--expires', '2099-01-31']
+  const more = ['--customer', name, '--name', purpose, '--expires-at', '2099-01-31']
   await run(folder, ['key', 'create', ...more])
   const listed = JSON.parse((await run(folder, ['key', 'list', '--json'])).out)
   await run(folder, ['key', 'revoke', listed.keys[0].id])

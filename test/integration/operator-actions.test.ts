@@ -49,11 +49,11 @@ test('a customer is created with a key, credits and a plan, and each action name
   // The same plan again is no change.
   await post(`/customers/${id}/plan`, { plan: other_plan })
 
-  const issued = await post(`/customers/${id}/keys`, { name: 'bot', scopes: ['monitor', 'read'] })
+  const issued = await post('/keys', { customer: id, name: 'bot', scopes: ['monitor', 'read'] })
   const { key: token, key_id, ...rest } = issued.body
   expect(token).toMatch(/^fk_\w{43}$/)
   expect(key_id).toMatch(/^key_/)
-  expect(rest).toEqual({ name: 'bot', scopes: ['read', 'monitor'], expires_at: null })
+  expect(rest).toMatchObject({ name: 'bot', scopes: ['read', 'monitor'], expires_at: null })
   const me = await daemon.call('/account/me', {}, token)
   expect([me.status, me.body.plan]).toEqual([200, other_plan])
   expect((await daemon.call('/account/payments', {}, token)).body.payments).toMatchObject([
@@ -62,7 +62,7 @@ test('a customer is created with a key, credits and a plan, and each action name
   ])
 
   const page = await pageOf(daemon, token)
-  expect((await post(`/customers/${id}/keys/${key_id}/revoke`)).status).toBe(200)
+  expect((await post(`/keys/${key_id}/revoke`)).status).toBe(200)
   expect((await daemon.call('/account/me', {}, token)).status).toBe(403)
   const signed_in = await fetch(`${daemon.url()}/dashboard/session`, { headers: page })
   expect(signed_in.status).toBe(401)
@@ -87,7 +87,7 @@ test('a customer is created with a key, credits and a plan, and each action name
   expect(recorded[2].detail).toEqual({ from: default_plan, to: other_plan })
   expect(JSON.stringify(recorded)).not.toContain(token)
   // A key approves drafts in a client only if the operator names that scope.
-  expect((await post(`/customers/${id}/keys`, {})).body).toMatchObject({
+  expect((await post('/keys', { customer: id })).body).toMatchObject({
     scopes: ['read', 'write', 'monitor', 'webhook'],
   })
 })
@@ -119,13 +119,14 @@ const REFUSED: [string, object, number, string, RegExp][] = [
   ['/customers/ANN/credits', { usd: -1 }, 400, 'usd', /above 0/],
   ['/customers/ANN/credits', { usd: '1e9' }, 400, 'usd', /above 0/],
   ['/customers/ANN/credits', { usd: 0 }, 400, 'usd', /above 0/],
-  ['/customers/ANN/keys', { scopes: ['all'] }, 400, 'scopes[0]', /read, write, monitor/],
-  ['/customers/ANN/keys', { scopes: [] }, 400, 'scopes', /read, write, monitor/],
-  ['/customers/ANN/keys', { expires_at: 'soon' }, 400, 'expires_at', /ISO 8601/],
-  ['/customers/ANN/keys', { expires_at: '2020-01-01' }, 400, 'expires_at', /in the future/],
-  ['/customers/ANN/keys', { operator: true }, 400, 'operator', /not a known field/],
-  ['/customers/cus_none/keys', {}, 404, '', /there is no customer "cus_none"/],
-  ['/customers/ANN/keys/key_operator/revoke', {}, 404, '', /no such valid key/],
+  ['/keys', { scopes: ['all'] }, 400, 'scopes[0]', /read, write, monitor/],
+  ['/keys', { scopes: [] }, 400, 'scopes', /read, write, monitor/],
+  ['/keys', { expires_at: 'soon' }, 400, 'expires_at', /ISO 8601/],
+  ['/keys', { expires_at: '2020-01-01' }, 400, 'expires_at', /in the future/],
+  ['/keys', { operator: true, plan: 'entry' }, 400, 'plan', /an operator key has no customer/],
+  ['/keys', { customer: 'cus_none' }, 404, '', /there is no customer "cus_none"/],
+  ['/keys/import', { customer: 'ann', key: 'hunter22' }, 400, 'key', /^(?!.*hunter22).*16 to 256/],
+  ['/keys/key_command_line/revoke', {}, 404, '', /no active key/],
   ['/accounts', { name: 'a b', jar: 'x' }, 400, 'name', /letters, digits/],
   ['/accounts', { name: 'x' }, 400, 'password', /is required, or a jar/],
   ['/accounts', { name: 'x', kind: 'bot' }, 400, 'kind', /session or oauth/],
@@ -292,10 +293,10 @@ test('a customer has at most 100 valid keys', async () => {
   const { daemon, post } = await start()
   await using _ = daemon
   const { id } = (await post('/customers', { name: 'many' })).body
-  const create = () => post(`/customers/${id}/keys`)
+  const create = () => post('/keys', { customer: id })
   const [first] = await Promise.all(Array.from({ length: 100 }, create))
   const refused = await create()
-  await post(`/customers/${id}/keys/${first?.body.key_id}/revoke`)
+  await post(`/keys/${first?.body.key_id}/revoke`)
 
   expect([refused.status, refused.body.error]).toEqual([400, expect.stringMatching(/at most 100/)])
   expect((await create()).status).toBe(200)

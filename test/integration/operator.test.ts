@@ -57,8 +57,11 @@ const ROUTES: [string, string][] = [
   ['POST', '/operator/customers/cus_1/rename'],
   ['POST', '/operator/customers/cus_1/remove'],
   ['POST', '/operator/customers/cus_1/credits'],
-  ['POST', '/operator/customers/cus_1/keys'],
-  ['POST', '/operator/customers/cus_1/keys/key_1/revoke'],
+  ['GET', '/operator/keys'],
+  ['POST', '/operator/keys'],
+  ['POST', '/operator/keys/import'],
+  ['POST', '/operator/keys/key_1/revoke'],
+  ['POST', '/operator/sign-in-links'],
 ]
 
 const accountsIn = ({ sandbox }: OperatorDaemon) =>

@@ -23,10 +23,12 @@ export type ActionDeps = {
   starting_credit_micros: number
   words: Naming
   view?: MonitorView | undefined
+  /** The address of the service, as browsers of this machine reach it. */
+  public_url: () => string
 }
 
 /** One call of an action. */
-type Call<T> = ActionDeps & {
+export type Call<T> = ActionDeps & {
   /** Values of the path, and of the body or the query. */
   input: T
   /** Id of the operator's key. */
@@ -54,11 +56,20 @@ export type Action<T = Record<string, unknown>> = {
   operands: readonly string[]
   /** Fields of the body, of GET those of the query, with what each means. */
   fields?(): Record<string, z.ZodType>
+  /** A field that the command reads from standard input: a secret must not be an argument. */
+  stdin?: string
   examples: readonly string[]
   notes?: string
   run(call: Call<T>): object | Promise<object>
-  /** An answer as a person reads it: a sentence, a card or a table with a sentence for none. */
-  print(answer: object, input: T): string | Row | { rows: Row[]; none: string }
+  print(answer: object, input: T): Printed
 }
+
+/**
+ * An answer as a person reads it: a sentence, a card, a table with a sentence for none and perhaps a line `below` each row, or
+ * a `value` that a script takes from standard output, with `notes` on standard error.
+ */
+export type Printed = string | Row | PrintedTable | PrintedValue
+export type PrintedTable = { rows: readonly Row[]; none: string; below?: readonly string[] }
+export type PrintedValue = { value: string | null; notes: string[] }
 
 export const action = <T extends Record<string, unknown>>(it: Action<T>): Action => it

@@ -10,6 +10,7 @@ import { rename } from './actions/customer-rename.ts'
 import { addCredit, create, remove, setPlan } from './actions/customers.ts'
 import { deliveryList, redrive } from './actions/deliveries.ts'
 import { answer } from './actions/feedback.ts'
+import { createKey, importKey, keys, revoke, signInLink } from './actions/keys.ts'
 import { accountList, pause, proxyList, proxyRemove, resume } from './actions/pool.ts'
 
 /** The actions of operators, in the order of the overview of commands. Each is a route and a command. */
@@ -21,6 +22,11 @@ export const ACTIONS: readonly Action[] = [
   rename,
   remove,
   addCredit,
+  createKey,
+  importKey,
+  keys,
+  signInLink,
+  revoke,
   accountList,
   pause,
   resume,

@@ -12,7 +12,6 @@ import type { OperatorPoolDeps } from './accounts.ts'
 import type { ActionDeps } from './action.ts'
 import { auditList, createRecorder } from './actions.ts'
 import { operatorActions } from './commands.ts'
-import { customerKeys } from './customers.ts'
 import { instanceLists } from './lists.ts'
 import { instanceProblems, type ProblemDeps } from './problems.ts'
 import { operatorSources, type SourceDeps } from './sources.ts'
@@ -37,7 +36,6 @@ export function operator(deps: OperatorRouteDeps) {
   return new Elysia({ name: 'operator' })
     .use(accountChanges(deps, record))
     .use(operatorActions(deps, record, deps.operatorOf))
-    .use(customerKeys(deps, record))
     .use(auditList(deps.db))
     .use(instanceLists(deps.db))
     .use(operatorSources(deps, record))
@@ -50,6 +48,10 @@ function system(deps: OperatorRouteDeps) {
   const started_at = clock.now()
   const started = clock.mono()
   return new Elysia({ name: 'operator house', prefix: '/operator', detail: { hide: true } })
+    .get('/plans', () => {
+      const { names, default_plan } = deps.plans()
+      return { plans: names, default_plan }
+    })
     .get('/problems', () => instanceProblems(deps))
     .get('/activity', ({ query: { period } }) => readActivity(null, period), {
       query: activityQuery,

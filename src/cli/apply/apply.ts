@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { stringify } from 'smol-toml'
 
+import { customerOf } from '../../api/operator/actions/customers.ts'
 import { furtherOf, sourceWords } from '../../config/schema.ts'
 import { createAllowed } from '../../core/base/address.ts'
 import { errorCode } from '../../core/base/errors.ts'
@@ -10,7 +11,6 @@ import { judgeSlots } from '../../core/limits/plan.ts'
 import { measurePattern, PATTERN_COST_MAX_MS } from '../../core/pattern/cost.ts'
 import { listCustomers } from '../../store/customers/customers.ts'
 import { isTaken } from '../../store/delivery/webhooks.ts'
-import { customerNamed } from '../admin/customer.ts'
 import { command, type CommandContext, EXIT, JSON_OPTION, UsageError } from '../command.ts'
 import {
   configWithSources,
@@ -287,7 +287,7 @@ export const exportDocument = command({
   async run({ values, ...context }) {
     const document = await withInstance(context, ({ db, config }) => {
       const { customer } = values
-      const wanted = customer === undefined ? listCustomers(db) : [customerNamed(db, customer)]
+      const wanted = customer === undefined ? listCustomers(db) : [customerOf(db, customer)]
       const states = wanted.flatMap(({ name }) => currentStateOf(db, name, config.plans) ?? [])
       return toDocument(states, createNaming(config.wire, sourceWords(config)))
     })

@@ -2,12 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { newCustomer } from '../../api/operator/actions/customers.ts'
+import { createSignInLink, newKey } from '../../api/operator/actions/keys.ts'
 import { parseConfig } from '../../config/load.ts'
 import type { Log, Runtime } from '../../runtime/runtime.ts'
 import { openInstance } from '../../store/maintenance/instance.ts'
-import { createCustomer } from '../admin/customer.ts'
-import { newKey } from '../admin/key.ts'
-import { createSignInLink } from '../admin/sign-in-link.ts'
 import { EXIT, type Invocation } from '../command.ts'
 import type { OpenInstance } from '../configuration.ts'
 import { createDemoClient, postPeriodically, readPeriodically, startInbox } from './clients.ts'
@@ -194,6 +193,8 @@ function useInstance<T>(
 }
 
 function createDemoKey(opened: OpenInstance): string {
-  const { id } = createCustomer(opened, { name: 'demo', plan: undefined })
+  const { starting_credit_micros, default_plan: plan } = opened.config.billing
+  const row = { name: 'demo', plan, unlimited: false }
+  const { id } = newCustomer({ ...opened, starting_credit_micros }, row)
   return newKey(opened, { customer_id: id, name: 'demo' }).token
 }

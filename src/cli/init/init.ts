@@ -5,6 +5,8 @@ import { dirname, join, resolve } from 'node:path'
 
 import * as z from 'zod'
 
+import { newCustomer } from '../../api/operator/actions/customers.ts'
+import { createSignInLink, linkSentence, newKey } from '../../api/operator/actions/keys.ts'
 import { ConfigError, parseConfig } from '../../config/load.ts'
 import { homeOf } from '../../config/schema.ts'
 import { errorCode } from '../../core/base/errors.ts'
@@ -12,9 +14,6 @@ import { describe } from '../../core/base/fault-texts.ts'
 import { findCustomerByName } from '../../store/customers/customers.ts'
 import { OWNER_SCOPES } from '../../store/customers/keys.ts'
 import { transact } from '../../store/db/connection.ts'
-import { createCustomer } from '../admin/customer.ts'
-import { newKey } from '../admin/key.ts'
-import { createSignInLink, dashboardUrl, linkSentence } from '../admin/sign-in-link.ts'
 import {
   command,
   type CommandContext,
@@ -277,12 +276,17 @@ type Made = { key: string; link: string; sentence: string }
 function makeKeys(context: CommandContext, name: string): Promise<Made> {
   return withInstance(context, (opened) =>
     transact(opened.db, () => {
+      const { db, config } = opened
+      const { host, port } = config.server
+      const listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+      const { starting_credit_micros, default_plan: plan } = config.billing
       const { id: customer_id } =
-        findCustomerByName(opened.db, name) ?? createCustomer(opened, { name, plan: undefined })
+        findCustomerByName(db, name) ??
+        newCustomer({ ...opened, starting_credit_micros }, { name, plan, unlimited: false })
       const key = newKey(opened, { customer_id, name: 'init', scopes: OWNER_SCOPES }).token
       const link = createSignInLink(opened, {
         as: { customer: name },
-        url: dashboardUrl(opened.config),
+        url: config.server.public_url || listening,
       })
       return { key, link: link.url, sentence: linkSentence(link) }
     }),

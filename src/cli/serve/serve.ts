@@ -186,11 +186,11 @@ export const serveCommand = command({
 /** Prints the address and a link that signs in; without a link if the database takes none. */
 async function greet(context: CommandContext, url: string): Promise<void> {
   const { stdout, warn } = context
-  const { createSignInLink, dashboardUrl, linkSentence } = await import('../admin/sign-in-link.ts')
+  const { createSignInLink, linkSentence } = await import('../../api/operator/actions/keys.ts')
   stdout.write(`forumd listens on ${url}\n`)
   try {
     const link = await withInstance(context, (opened) =>
-      createSignInLink(opened, { as: null, url: dashboardUrl(opened.config) }),
+      createSignInLink(opened, { as: null, url: opened.config.server.public_url || url }),
     )
     stdout.write(`${linkSentence(link)}\n  ${link.url}\n`)
   } catch (error) {

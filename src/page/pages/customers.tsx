@@ -240,7 +240,7 @@ function CustomerSections({ customer, again }: SectionsProps) {
               {
                 title: 'Actions',
                 kind: 'actions',
-                cell: (it) => <RevokeKey customer={customer} of_key={it} again={again} />,
+                cell: (it) => <RevokeKey of_key={it} again={again} />,
               },
             ]}
           />

@@ -37,20 +37,24 @@ export const customerName = (field: string) =>
     `${field} must be ${CUSTOMER_NAME_RULE}`,
   )
 
-const planField = () => textField('plan', 'the name of a plan')
+export const planField = () => textField('plan', 'the name of a plan')
 
-const dollars = () =>
-  z
+/** US dollars as micro-dollars, or the word. */
+const dollars = <const W extends string = never>(name: string, word?: W) => {
+  const rule = word === undefined ? USD_RULE : `${USD_RULE}, or ${word}`
+  return z
     .union([z.string(), z.number()], {
       error: ({ input }) =>
-        input === undefined ? `usd is required: ${USD_RULE}` : `usd must be ${USD_RULE}`,
+        input === undefined ? `${name} is required: ${rule}` : `${name} must be ${rule}`,
     })
     .transform((given, context) => {
+      if (word !== undefined && given === word) return word
       const micros = parseUsd(String(given).trim())
       if (micros !== null) return micros
-      context.addIssue(`usd must be ${USD_RULE}`)
+      context.addIssue(`${name} must be ${rule}`)
       return z.NEVER
     })
+}
 
 /** A customer by its id or its name. */
 export function customerOf(db: Db, named: string): Customer {
@@ -65,7 +69,7 @@ export function requireFree(db: Db, field: string, name: string): void {
     throw invalid(field, `${field}: there is a customer "${name}" already`)
 }
 
-function planNamed({ plans }: ActionDeps, name: string): string {
+export function planNamed({ plans }: ActionDeps, name: string): string {
   const { names } = plans()
   if (names.includes(name)) return name
   throw invalid('plan', `plan must be one of ${names.join(', ')}`)
@@ -84,7 +88,27 @@ type Shown = ReturnType<typeof toRow>
 const balanceOf = ({ unlimited, credits_remaining }: Shown): string =>
   unlimited ? 'unlimited' : formatUsd(credits_remaining)
 
-const topUp = (
+export const creditsField = () => dollars('credits', 'unlimited').optional()
+
+/** Creates a customer with its starting credit. Its name must be free. */
+export const newCustomer = (
+  {
+    db,
+    random,
+    now,
+    starting_credit_micros,
+  }: Pick<ActionDeps, 'db' | 'random' | 'starting_credit_micros'> & { now: number },
+  row: Pick<Customer, 'name' | 'plan' | 'unlimited'>,
+): Customer =>
+  insertCustomer(db, {
+    ...row,
+    id: `cus_${random.uuid()}`,
+    created_at: now,
+    starting_credit_micros,
+    payment_id: `pay_${random.uuid()}`,
+  })
+
+export const topUp = (
   { db, random, clock }: ActionDeps,
   customer_id: string,
   amount_micros: number,
@@ -107,10 +131,7 @@ export const create = action<{ name: string; plan?: string; credits?: number | '
   fields: () => ({
     name: customerName('name'),
     plan: planField().optional().describe('one of [plans] (default: the default plan)'),
-    credits: z
-      .union([z.literal('unlimited'), dollars()])
-      .optional()
-      .describe('US dollars to add to the starting credit, or unlimited'),
+    credits: creditsField().describe('US dollars to add to the starting credit, or unlimited'),
   }),
   examples: [
     'forumd customer create acme',
@@ -118,19 +139,14 @@ export const create = action<{ name: string; plan?: string; credits?: number | '
   ],
   run: (call) =>
     transact(call.db, () => {
-      const { db, clock, random, input, plans, record } = call
+      const { db, input, plans, record } = call
       const { name, credits } = input
       const plan = planNamed(call, input.plan ?? plans().default_plan)
       requireFree(db, 'name', name)
-      const { id } = insertCustomer(db, {
-        id: `cus_${random.uuid()}`,
-        name,
-        plan,
-        unlimited: credits === 'unlimited',
-        created_at: clock.now(),
-        starting_credit_micros: call.starting_credit_micros,
-        payment_id: `pay_${random.uuid()}`,
-      })
+      const { id } = newCustomer(
+        { ...call, now: call.clock.now() },
+        { name, plan, unlimited: credits === 'unlimited' },
+      )
       if (typeof credits === 'number') topUp(call, id, credits, null)
       record({ action: 'customer.created', subject: id, subject_name: name, detail: { plan } })
       return toRow(customerOf(db, id))
@@ -189,7 +205,7 @@ export const addCredit = action<{ customer: string; usd: number; note?: string |
   route: 'POST /customers/:customer/credits',
   operands: ['customer', 'usd'],
   fields: () => ({
-    usd: dollars(),
+    usd: dollars('usd'),
     note: maybeText('note', NOTE_MAX).describe('purpose, shown in the payments of the customer'),
   }),
   examples: ['forumd credit add acme 25', 'forumd credit add acme 0.5 --note "invoice 17"'],

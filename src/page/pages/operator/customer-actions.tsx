@@ -207,7 +207,8 @@ function KeyDialog({ customer, close, again }: OfCustomer) {
       doing="Creating …"
       fields={['name', 'scopes', 'expires_at']}
       call={() =>
-        postJson(pathOf(customer, 'keys'), {
+        postJson('/operator/keys', {
+          customer: customer.id,
           name: name.trim(),
           scopes,
           expires_at: expires.trim() === '' ? null : expires.trim(),
@@ -347,12 +348,11 @@ function PlanDialog({ customer, close, again }: OfCustomer) {
 }
 
 type RevokeKeyProps = {
-  customer: CustomerInFull
   of_key: CustomerInFull['keys'][number]
   again: () => void
 }
 
-export function RevokeKey({ customer, of_key: { id, name, prefix }, again }: RevokeKeyProps) {
+export function RevokeKey({ of_key: { id, name, prefix }, again }: RevokeKeyProps) {
   const [open, setOpen] = useState(false)
   return (
     <>
@@ -368,7 +368,7 @@ export function RevokeKey({ customer, of_key: { id, name, prefix }, again }: Rev
         <Confirm
           title="Revoke this key?"
           does="Revoke key"
-          run={() => postJson(pathOf(customer, `keys/${encodeURIComponent(id)}/revoke`), {})}
+          run={() => postJson(`/operator/keys/${encodeURIComponent(id)}/revoke`, {})}
           close={() => setOpen(false)}
           done={() => {
             notify('The key is revoked.')

@@ -37,6 +37,7 @@ const SENTENCES: { [action: string]: string } = {
   'credits.added': 'Credits added',
   'key.created': 'Key created',
   'key.revoked': 'Key revoked',
+  'sign_in_link.created': 'Sign-in link created',
   'account.added': 'Account added',
   'account.paused': 'Account paused',
   'account.resumed': 'Account resumed',

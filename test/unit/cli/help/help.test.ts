@@ -135,14 +135,14 @@ test.each([[['--customer', '--json']], [['--customer', '--jsn']], [['--customer'
     const { code, err } = await forumd('key', 'create', ...args)
 
     expect(code).toBe(2)
-    expect(err).toContain("option '--customer <NAME>' argument")
+    expect(err).toContain("option '--customer <CUSTOMER>' argument")
   },
 )
 
 test('an example that is too long for a line continues after a backslash', async () => {
   const { out } = await forumd('help', 'key', 'create')
 
-  expect(out).toContain('--scopes read,monitor \\\n    --expires 2027-01-31\n')
+  expect(out).toContain('--scopes read,monitor \\\n    --expires-at 2027-01-31\n')
 })
 
 test('each command is registered under its own name', async () => {
