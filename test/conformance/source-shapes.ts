@@ -1,10 +1,15 @@
 // Compares the shapes of a simulated platform's answers with recorded ones, object by object.
+import { describe, expect, test } from 'bun:test'
+
 import * as z from 'zod'
+
+import type { SimulatedKind, SourceWorld } from '../../sandbox/sources/source.ts'
+import { type SourceSandbox, startSource } from '../../sandbox/sources/start.ts'
 
 type Json = Record<string, unknown>
 
 /** Objects of one kind inside an answer. */
-export type ShapedObject = { kind: string; value: unknown }
+type ShapedObject = { kind: string; value: unknown }
 
 /** One route: the recorded endpoints it covers, and the objects in its answers. */
 export type ShapedRoute = {
@@ -14,7 +19,7 @@ export type ShapedRoute = {
 }
 
 /** Types by path of one kind, and how often each field was there in its object. */
-export type KindShape = {
+type KindShape = {
   objects: number
   types: Map<string, Set<string>>
   /** Objects at each path. */
@@ -51,10 +56,10 @@ function add(shape: KindShape, value: unknown, path: string): void {
 }
 
 /** Shapes by kind. */
-export type Shapes = Map<string, KindShape>
+type Shapes = Map<string, KindShape>
 
 /** Adds the objects of one answer. */
-export function collect(shapes: Shapes, objects: readonly ShapedObject[]): void {
+function collect(shapes: Shapes, objects: readonly ShapedObject[]): void {
   for (const { kind, value } of objects) {
     const shape = shapes.get(kind) ?? {
       objects: 0,
@@ -71,7 +76,7 @@ export function collect(shapes: Shapes, objects: readonly ShapedObject[]): void 
 const parentOf = (field: string) => field.slice(0, field.lastIndexOf('.'))
 
 /** Fields, and types of fields, that none of the recorded kinds has. */
-export const strangeTo = (recorded: readonly KindShape[], simulated: KindShape): string[] =>
+const strangeTo = (recorded: readonly KindShape[], simulated: KindShape): string[] =>
   [...simulated.types].flatMap(([path, types]) =>
     [...types].flatMap((type) =>
       recorded.some((shape) => shape.types.get(path)?.has(type)) ? [] : [`${path}: ${type}`],
@@ -79,7 +84,7 @@ export const strangeTo = (recorded: readonly KindShape[], simulated: KindShape):
   )
 
 /** Fields that every recorded object has and some simulated one lacks. */
-export const lackingIn = (recorded: KindShape, simulated: KindShape): string[] =>
+const lackingIn = (recorded: KindShape, simulated: KindShape): string[] =>
   [...recorded.fields].flatMap(([field, count]) => {
     const parent = parentOf(field)
     const always = count === recorded.parents.get(parent)
@@ -95,7 +100,7 @@ const indexLine = z.object({
 })
 
 /** Recorded answers of a kind of platform, with their endpoints. */
-export async function recordedAnswers(folder: string) {
+async function recordedAnswers(folder: string) {
   const index = await Bun.file(`${folder}/index.jsonl`).text()
   const lines = index.split('\n').filter((line) => line !== '')
   return Promise.all(
@@ -110,7 +115,7 @@ export async function recordedAnswers(folder: string) {
 type Recorded = Awaited<ReturnType<typeof recordedAnswers>>
 
 /** Shapes of the recorded answers, those of the current versions apart; and the endpoints without a route. */
-export function shapesOf(answers: Recorded, routes: readonly ShapedRoute[], current: RegExp) {
+function shapesOf(answers: Recorded, routes: readonly ShapedRoute[], current: RegExp) {
   const all: Shapes = new Map()
   const recent: Shapes = new Map()
   const unserved = new Set<string>()
@@ -124,4 +129,105 @@ export function shapesOf(answers: Recorded, routes: readonly ShapedRoute[], curr
     if (current.test(api_version)) collect(recent, route.objects(body))
   }
   return { all, recent, unserved: [...unserved].toSorted() }
+}
+
+/** An answer of the simulated platform; body null: a refusal. */
+export type Sampled = { endpoint: string; body: unknown }
+
+type Comparison<World extends SourceWorld> = {
+  /** Folder of its recordings. */
+  name: string
+  kind: SimulatedKind<World>
+  routes: readonly ShapedRoute[]
+  sample(sandbox: SourceSandbox<World>): Promise<Sampled[]>
+  kinds: readonly string[]
+  /** Simulated kinds that were not recorded, or not as themselves. */
+  further?: readonly string[]
+  /** Kinds that are one object in several places: what was recorded of one holds for all. */
+  families?: readonly (readonly string[])[]
+  /** Fields with their types that are known from elsewhere; each must be needed. */
+  unrecorded: readonly (string | RegExp)[]
+  /** Fields that may be absent from simulated objects. */
+  optional: RegExp
+  /** API versions whose recorded fields are required. */
+  current?: RegExp
+  /** Recorded endpoints that the sandbox does not serve. */
+  unserved: RegExp
+}
+
+const fits = (known: string | RegExp, field: string): boolean =>
+  typeof known === 'string' ? known === field : known.test(field)
+
+const SEEDED = {
+  port: 0,
+  seed: 5,
+  speed: 0,
+  world: 'seeded',
+  now: () => Date.UTC(2026, 10, 20, 12),
+} as const
+
+/** Tests of a simulated platform: its fields were recorded with their types, and the recorded ones are there. */
+export async function compareShapes<World extends SourceWorld>(
+  plan: Comparison<World>,
+): Promise<void> {
+  const {
+    name: source,
+    kind,
+    routes,
+    kinds,
+    further = [],
+    families = [],
+    unrecorded,
+    current = /./,
+  } = plan
+  const folder = process.env['FORUMD_SOURCES']
+  if (folder === undefined)
+    console.log(`FORUMD_SOURCES is not set: shapes of ${source} are not compared`)
+  const answers = folder === undefined ? [] : await recordedAnswers(`${folder}/${source}`)
+  const { all, recent, unserved } = shapesOf(answers, routes, current)
+  const simulated: Shapes = new Map()
+  const samples: Sampled[] = []
+  if (folder !== undefined) {
+    await using sandbox = await startSource(kind, SEEDED)
+    samples.push(...(await plan.sample(sandbox)))
+  }
+  for (const { endpoint, body } of samples)
+    collect(simulated, routes.find((route) => route.endpoint.test(endpoint))?.objects(body) ?? [])
+  const ofKind = (shapes: Shapes, name: string) => shapes.get(name) ?? expect.unreachable(name)
+  const strange = (name: string) => {
+    const family = families.find((each) => each.includes(name)) ?? [name]
+    const real = family.flatMap((each) => all.get(each) ?? [])
+    return strangeTo(real, ofKind(simulated, name))
+  }
+
+  describe.skipIf(folder === undefined)(`${source} against recorded answers`, () => {
+    test('every sampled route answers', () => {
+      expect(samples.filter(({ body }) => body === null)).toEqual([])
+    })
+
+    test('every kind was recorded and is simulated', () => {
+      const recorded = [...all.keys()].filter((name) => !further.includes(name))
+      expect(recorded.toSorted()).toEqual(kinds.toSorted())
+      expect([...simulated.keys()].toSorted()).toEqual([...kinds, ...further].toSorted())
+    })
+
+    test('every exception is needed', () => {
+      const seen = kinds.flatMap(strange)
+      expect(unrecorded.filter((known) => !seen.some((field) => fits(known, field)))).toEqual([])
+    })
+
+    test('recorded endpoints without a route are left out on purpose', () => {
+      expect(unserved.filter((endpoint) => !plan.unserved.test(endpoint))).toEqual([])
+    })
+
+    test.each(kinds)('no %s has a field, or a type of one, that was never recorded', (name) => {
+      expect(strange(name).filter((field) => !unrecorded.some((it) => fits(it, field)))).toEqual([])
+    })
+
+    test.each(kinds)('a %s has every field that all current ones have', (name) => {
+      const real = recent.get(name)
+      const lacking = real === undefined ? [] : lackingIn(real, ofKind(simulated, name))
+      expect(lacking.filter((field) => !plan.optional.test(field))).toEqual([])
+    })
+  })
 }

@@ -85,18 +85,6 @@ const MAPPED: [RegExp, RegExp, Read][] = [
       (body) => live(body['latest_posts']).filter((row) => row['post_number'] !== 1).length,
     ),
   ],
-  [
-    /^GET \/posts\.json/,
-    /^\/posts\.json$/,
-    async (it, body) => {
-      const bounds = { requests: 1, deadline_at: it.forum.now + 60_000 }
-      const ids = Rows.parse(body['latest_posts']).map(({ id }) => Number(id))
-      const range = { from_id: Math.min(...ids), to_id: Math.max(...ids) }
-      const read = await it.watch.reread(range, bounds)
-      if (read.ok) expect(read.value.items).toHaveLength(live(body['latest_posts']).length)
-      return read
-    },
-  ],
   [/^GET \/(?:latest|hot|top)\.json/, /^\/latest\.json$/, posts],
   [/^GET \/(?:c|tag)\/.*\/l\/latest\.json/, /^\/latest\.json$/, posts],
   [/^GET \/topics\/created-by\//, /^\/latest\.json$/, posts],
@@ -122,20 +110,6 @@ const MAPPED: [RegExp, RegExp, Read][] = [
     },
   ],
   [
-    /^GET \/t\/.*\/posts\.json/,
-    /^\/t\/\d+\/posts\.json$/,
-    async (it, body) => {
-      const rows = live(at(body, 'post_stream', 'posts')).filter((row) => row['post_number'] !== 1)
-      const more = { post_id: String(body['id']), ids: ['1'], sort: 'old' }
-      const nodes = await it.source.reads.more(more, it.call())
-      if (nodes.ok) {
-        expect(nodes.value.map(({ data }) => data['id'])).toEqual(rows.map(({ id }) => String(id)))
-        for (const node of nodes.value) expect(it.source.commentOf(node).body).not.toBe('')
-      }
-      return nodes
-    },
-  ],
-  [
     /^GET \/posts\/(?:\{id\}|\d+)(?:\.json)?$/,
     /^\/posts\/\d+\.json$/,
     async (it, body) => {
@@ -158,15 +132,6 @@ const MAPPED: [RegExp, RegExp, Read][] = [
       const ids = new Set(Rows.parse(body['posts']).map((row) => row['topic_id']))
       if (page.ok) expect(page.value.rows).toHaveLength(ids.size)
       return page
-    },
-  ],
-  [
-    /^GET \/(?:u|users)\/[^/]+(?:\/card)?\.json/,
-    /^\/u\/name\.json$/,
-    async (it, body) => {
-      const user = await it.source.reads.user('name', it.call())
-      if (user.ok) expect(user.value.name).toBe(String(at(body, 'user', 'username')))
-      return user
     },
   ],
   [

@@ -8,7 +8,7 @@ import { type Call } from '../../src/platforms/port.ts'
 import { createPacer } from '../../src/platforms/reddit/pacer.ts'
 import { type Db, isStorageError, transact } from '../../src/store/db/connection.ts'
 import { changeMonitor, findMonitor } from '../../src/store/monitoring/monitors.ts'
-import { virtualClock } from './clock.ts'
+import { fakeClock, nextTurn } from '../support/clock.ts'
 import { fillDisk, type Fullness } from './disk.ts'
 import { addMonitor, pollingOf } from './polling.ts'
 import { createUpstream, type Roughness, type Spell } from './upstream.ts'
@@ -74,7 +74,7 @@ export async function run(options: Options) {
   const { seed, days, places, rough, eventful, upset = eventful } = options
   const { cadence_s = 60, monitors = 1, cadence_of = () => cadence_s } = options
   const chance = createSeededRandom(seed)
-  const clock = virtualClock(START)
+  const clock = fakeClock(nextTurn, START)
   // The platform's clock is unaffected by jumps of the daemon's clock.
   const now_s = () => (START + clock.mono()) / 1000
   const world = createWorld({ seed, start: START / 1000, days, places, rough: eventful, upset })
@@ -193,7 +193,7 @@ export async function run(options: Options) {
   }
 
   for (let at = 0; at < days * DAY_MS; at += STEP_MS) {
-    await clock.runTo(at + STEP_MS)
+    await clock.advance(at + STEP_MS - clock.mono())
     world.advance(now_s())
     dateGaps()
     if (life !== null && at >= next_stop) {
@@ -247,7 +247,7 @@ export async function run(options: Options) {
     }
   }
   life?.stopping.abort()
-  await clock.runTo(days * DAY_MS + 200_000)
+  await clock.advance(days * DAY_MS + 200_000 - clock.mono())
   dateGaps()
   for (const [place, { from }] of paused)
     pauses.set(place, [...(pauses.get(place) ?? []), { from, until: Infinity }])

@@ -8,6 +8,9 @@ export type FakeClock = Clock & {
   waiting(): number
 }
 
+/** The next turn of the event loop. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+
 /**
  * A clock that advances on request only. Sleepers wake in order, and each one's work is done
  * before the next wakes: `settled` says when the work is done.
@@ -18,7 +21,18 @@ export function fakeClock(
 ): FakeClock {
   let elapsed = 0
   let wall = start
-  const sleepers = new Set<{ at: number; wake: () => void }>()
+  /** Those that wake first stand first. */
+  const sleepers: { at: number; wake: () => void }[] = []
+
+  function add(sleeper: (typeof sleepers)[number]): void {
+    let [low, high] = [0, sleepers.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((sleepers[middle]?.at ?? Infinity) <= sleeper.at) low = middle + 1
+      else high = middle
+    }
+    sleepers.splice(low, 0, sleeper)
+  }
 
   return {
     now: () => wall + elapsed,
@@ -27,23 +41,24 @@ export function fakeClock(
       new Promise((resolve) => {
         if (signal?.aborted) return resolve()
         const wake = () => {
-          sleepers.delete(sleeper)
+          const at = sleepers.indexOf(sleeper)
+          if (at !== -1) sleepers.splice(at, 1)
           signal?.removeEventListener('abort', wake)
           resolve()
         }
-        const sleeper = { at: elapsed + ms, wake }
-        sleepers.add(sleeper)
+        const sleeper = { at: elapsed + Math.ceil(Math.max(0, ms)), wake }
+        add(sleeper)
         signal?.addEventListener('abort', wake)
       }),
     jump(ms) {
       wall += ms
     },
-    waiting: () => sleepers.size,
+    waiting: () => sleepers.length,
     async advance(ms) {
       await settle()
       const end = elapsed + ms
       for (;;) {
-        const next = [...sleepers].toSorted((a, b) => a.at - b.at)[0]
+        const [next] = sleepers
         if (!next || next.at > end) break
         elapsed = Math.max(elapsed, next.at)
         next.wake()
@@ -89,7 +104,7 @@ export function createTraffic(holding: () => number = () => 0) {
           await Promise.race([ended.promise, Bun.sleep(1)])
         } else {
           quiet += 1
-          await new Promise((resolve) => setImmediate(resolve))
+          await nextTurn()
         }
     },
   }

@@ -1,10 +1,10 @@
 import { createSeededRandom } from '../../../sandbox/world/random.ts'
 import { createPacer } from '../../../src/platforms/reddit/pacer.ts'
 import { transact } from '../../../src/store/db/connection.ts'
-import { virtualClock } from '../../../test/simulation/clock.ts'
 import { addMonitor, pollingOf } from '../../../test/simulation/polling.ts'
 import { createUpstream, SMOOTH } from '../../../test/simulation/upstream.ts'
 import type { PlaceSpec } from '../../../test/simulation/world.ts'
+import { fakeClock, nextTurn } from '../../../test/support/clock.ts'
 import { DOWN, PER_MINUTE, RUN_MS, START, trafficOf, type Watched } from './poll-world.ts'
 
 /** Seconds between audits of the median feed at the end, and the age of the end of its verified range. */
@@ -19,7 +19,7 @@ export async function watchOurs(
   cadence_s: number,
   audit_interval_s = 0,
 ): Promise<Watched & { audits: AuditCost }> {
-  const clock = virtualClock(START)
+  const clock = fakeClock(nextTurn, START)
   const world = trafficOf(seed, places)
   const pacer = createPacer(
     clock,
@@ -52,13 +52,13 @@ export async function watchOurs(
     }).stopping
 
   const first = startRun()
-  await clock.runTo(DOWN.from_ms)
+  await clock.advance(DOWN.from_ms - clock.mono())
   first.abort()
-  await clock.runTo(DOWN.until_ms - START_MS)
+  await clock.advance(DOWN.until_ms - START_MS - clock.mono())
   const second = startRun()
-  await clock.runTo(RUN_MS)
+  await clock.advance(RUN_MS - clock.mono())
   second.abort()
-  await clock.runTo(RUN_MS + 100_000)
+  await clock.advance(RUN_MS + 100_000 - clock.mono())
   const rows = db
     .query<{ item_id: string; matched_at: number }, []>('SELECT item_id, matched_at FROM matches')
     .all()

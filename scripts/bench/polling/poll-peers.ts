@@ -1,6 +1,6 @@
 import { createSeededRandom, type SeededRandom } from '../../../sandbox/world/random.ts'
-import { type VirtualClock, virtualClock } from '../../../test/simulation/clock.ts'
 import { pageOf, type Place, type PlaceSpec, type World } from '../../../test/simulation/world.ts'
+import { type FakeClock, fakeClock, nextTurn } from '../../../test/support/clock.ts'
 import { DOWN, PER_MINUTE, RUN_MS, START, trafficOf, type Watched } from './poll-world.ts'
 
 type Row = { name: string }
@@ -12,7 +12,7 @@ type FetchPage = (
 
 /** One run of a watcher, from its start until it is stopped. It reports items by `report`. */
 type Life = (around: {
-  clock: VirtualClock
+  clock: FakeClock
   chance: SeededRandom
   places: readonly Place[]
   fetchPage: FetchPage
@@ -25,7 +25,7 @@ const LATENCY_MS = 120
 
 /** Runs a method twice, with a stop between: its memory is lost then. */
 async function live(seed: number, specs: readonly PlaceSpec[], life: Life): Promise<Watched> {
-  const clock = virtualClock(START)
+  const clock = fakeClock(nextTurn, START)
   const chance = createSeededRandom(seed)
   const world = trafficOf(seed, specs)
   const reported_at = new Map<string, number>()
@@ -47,7 +47,7 @@ async function live(seed: number, specs: readonly PlaceSpec[], life: Life): Prom
   }
   for (const until of [DOWN.from_ms, RUN_MS]) {
     const from_ms = until === RUN_MS ? DOWN.until_ms : 0
-    await clock.runTo(from_ms)
+    await clock.advance(from_ms - clock.mono())
     const before = new Set(until === RUN_MS ? [] : historyOf(world))
     const stopped = () => clock.mono() >= until
     const places = [...world.places.values()]
@@ -61,7 +61,7 @@ async function live(seed: number, specs: readonly PlaceSpec[], life: Life): Prom
       stopped,
     })
     // Long enough for requests that still wait for the budget.
-    await clock.runTo(until + 600_000)
+    await clock.advance(until + 600_000 - clock.mono())
     await Promise.all(lives)
   }
   return { reported_at, ...count, owned: () => false }
