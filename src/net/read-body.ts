@@ -2,9 +2,17 @@ import { promisify } from 'node:util'
 
 import { errorCode } from '../core/base/errors.ts'
 import { once } from '../core/base/lazy.ts'
+import { nextTurn } from '../core/base/turns.ts'
 
+const MIB = 1024 * 1024
 /** Maximum bytes of an answer, unless its request has a lower one; a tree of thousands of comments is half of that. */
-export const BODY_MAX = 8 * 1024 * 1024
+export const BODY_MAX = 8 * MIB
+/** Bytes of large answers that are received, or wait to be parsed, of all sources together: others wait meanwhile. */
+export const BODIES_MAX = 48 * MIB
+/** Answers that are unpacked, or wait for that turn, at once. */
+const UNPACKED_MAX = 4
+/** An answer beyond that is counted, and parsed in a turn of its own. */
+const LARGE = 128 * 1024
 
 const SUPPORTED = ['gzip', 'deflate', 'br'] as const
 /** Codings of one answer; more are no answer to a request. */
@@ -68,14 +76,47 @@ export async function readBody(
   // A plain body with a Content-Length cannot grow while it is read, and read at once it costs one
   // copy. A chunked one can grow, even with a Content-Length.
   const is_fixed = content_length !== null && !headers.has('transfer-encoding')
-  if (is_fixed && codings.length === 0 && answer.text && !as_bytes) return answer.text()
+  const is_small = is_fixed && Number(content_length) <= LARGE
+  if (is_small && codings.length === 0 && answer.text && !as_bytes) return answer.text()
   // Read late: access to `body` turns a complete answer into a stream.
   const { body } = answer
   if (body === null) return ''
-  const bytes = await gatherBytes(body, bytes_max)
-  const plain = bytes && (await unpacked(bytes, codings, bytes_max))
-  if (as_bytes) return plain && Buffer.from(plain).toString('latin1')
-  return plain && new TextDecoder().decode(plain)
+  const own: Held = { bytes: 0, is_packed: false }
+  held.add(own)
+  try {
+    const bytes = await gatherBytes(body, bytes_max, own)
+    if (bytes === null) return null
+    if (codings.length > 0) {
+      await room(() => [...held].filter((it) => it.is_packed).length < UNPACKED_MAX)
+      own.is_packed = true
+    }
+    const plain = await unpacked(bytes, codings, bytes_max)
+    if (plain !== null && plain.byteLength > LARGE) await nextTurn()
+    if (as_bytes) return plain && Buffer.from(plain).toString('latin1')
+    return plain && new TextDecoder().decode(plain)
+  } finally {
+    held.delete(own)
+    freed.resolve()
+    freed = Promise.withResolvers()
+  }
+}
+
+type Held = { bytes: number; is_packed: boolean }
+/** Bodies that are being read, the oldest first. */
+const held = new Set<Held>()
+let freed = Promise.withResolvers<void>()
+
+async function room(isRoom: () => boolean): Promise<void> {
+  while (!isRoom()) await freed.promise
+}
+
+/** Waits until there is room for more bytes of a body. The oldest one never waits, so that there is always one that ends. */
+async function hold(own: Held, bytes: number): Promise<void> {
+  await room(() => {
+    const [oldest] = held
+    return own === oldest || [...held].reduce((sum, it) => sum + it.bytes, bytes) <= BODIES_MAX
+  })
+  own.bytes += bytes
 }
 
 async function unpacked(
@@ -110,6 +151,7 @@ const hasZlibHeader = ([first = 0, second = 0]: Uint8Array): boolean =>
 async function gatherBytes(
   chunks: AsyncIterable<Uint8Array>,
   bytes_max: number,
+  own: Held,
 ): Promise<Uint8Array | null> {
   const parts: Uint8Array[] = []
   let size = 0
@@ -117,6 +159,7 @@ async function gatherBytes(
     size += chunk.byteLength
     if (size > bytes_max) return null
     parts.push(chunk)
+    if (size > LARGE) await hold(own, size - own.bytes)
   }
   return Buffer.concat(parts)
 }

@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache'
 
 import { isObject } from '../core/base/object.ts'
 import { fail, type Fault, ok, type Outcome } from '../core/base/result.ts'
-import { nextTurn } from '../core/base/turns.ts'
 import { httpDate, pauseAfterLimit, retryAfter } from '../core/base/wait.ts'
 import type { Acted } from '../core/forum/native-refusals.ts'
 import type { Egress } from '../net/egress.ts'
@@ -319,7 +318,6 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     const sent = await transmit(request, call, { once: false })
     if (!sent.ok) return fail(sent.fault)
     const { expect = 'json' } = request
-    if (sent.value.text.length > LARGE) await nextTurn()
     const value = expect === 'json' ? parseJson(sent.value.text) : undefined
     for (const row of cutLists(value)) options.left_out?.('rows', identityOf(row))
     const answer = { ...sent.value, value }
@@ -409,9 +407,6 @@ function shapeFault(
 
 const isPage = (headers: Headers, text: string): boolean =>
   (headers.get('content-type') ?? '').includes('html') || /^\s*<(?:!doctype|html)/i.test(text)
-
-/** Characters of an answer that is parsed in a turn of its own. */
-const LARGE = 128 * 1024
 
 /** Seconds to wait where a limit names none. */
 const UNNAMED_PAUSE_S = 5

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 
-import { BODY_MAX, readBody } from '../../../src/net/read-body.ts'
+import { BODIES_MAX, BODY_MAX, readBody } from '../../../src/net/read-body.ts'
 
 const MIB = 1024 * 1024
+const CHUNK = 64 * 1024
 const text = 'grüße '.repeat(10_000)
 
 /** A body in chunks, which counts those that were read. */
-function inChunks(bytes: Uint8Array, size = 64 * 1024) {
+function inChunks(bytes: Uint8Array, size = CHUNK) {
   const it = {
     taken: 0,
     async *[Symbol.asyncIterator]() {
@@ -142,4 +143,28 @@ describe('a body', () => {
       expect(await failure(read(bytes, { 'content-encoding': packing }))).toBe('Unpackable')
     },
   )
+})
+
+test('large bodies wait beyond their common bound, small ones do not, and all are read in the end', async () => {
+  const bodies = Array.from({ length: 20 }, () => {
+    const it = {
+      taken: 0,
+      end: Promise.withResolvers<void>(),
+      async *[Symbol.asyncIterator]() {
+        for (; it.taken < BODY_MAX; it.taken += CHUNK) yield new Uint8Array(CHUNK)
+        await it.end.promise
+      },
+    }
+    return it
+  })
+  const taken = () => bodies.reduce((sum, it) => sum + it.taken, 0)
+  const reads = bodies.map((body) => readBody({ body, headers: new Headers() }))
+  for (let before = -1; before !== taken(); await Bun.sleep(1)) before = taken()
+
+  expect(taken()).toBeGreaterThan(BODIES_MAX - BODY_MAX)
+  // The oldest goes on beyond the bound, and each that waits has a chunk in hand.
+  expect(taken()).toBeLessThanOrEqual(BODIES_MAX + BODY_MAX + bodies.length * CHUNK)
+  expect(await read(gzipSync(text), { 'content-encoding': 'gzip' })).toBe(text)
+  for (const { end } of bodies) end.resolve()
+  expect((await Promise.all(reads)).map((it) => it?.length)).toEqual(bodies.map(() => BODY_MAX))
 })
