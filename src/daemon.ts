@@ -125,7 +125,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     app,
     sender,
     monitoring,
-    pool,
+    pools,
     storage,
     archive,
     projections,
@@ -162,7 +162,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     stopping.abort()
     await Promise.all([...loops.values()].map((loop) => loop.stopped))
     await draftsIdle()
-    await Promise.all([monitoring.idle(), sender.idle(), pool.idle(), storage.idle()])
+    await Promise.all([monitoring.idle(), sender.idle(), pools.idle(), storage.idle()])
     await archive.stop()
     await judging.idle()
   })
@@ -189,7 +189,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   }
   // The pool first: requests from here on may need an account.
   const iterations: Record<(typeof LOOPS)[number], Iteration> = {
-    pool: pool.turn,
+    pool: pools.turn,
     monitor: progress.watch('monitor', monitoring.checkDue),
     sender: progress.watch('sender', sender.turn),
     relevance: judging.turn,

@@ -74,7 +74,7 @@ const context: ProcessContext = {
         fetch: createRuntime(() => {}).fetch,
       }),
     openPlatformTools: async (config, runtime) =>
-      (await import('./wiring/platform.ts')).openPlatformTools(config, runtime),
+      (await import('./wiring/tools.ts')).openPlatformTools(config, runtime),
     startSandbox: async ({ runtime: { clock }, ...options }) =>
       warm(
         (await import('../sandbox/server/sandbox.ts')).startSandbox({

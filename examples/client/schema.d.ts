@@ -141,90 +141,6 @@ export interface paths {
     patch?: never
     trace?: never
   }
-  '/drafts': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * Your drafts, newest first
-     * @description Lists drafts of every status. Use it to show a person what waits for a decision. Takes any key. Counts towards the rate limit of `management`.
-     */
-    get: operations['listDrafts']
-    put?: never
-    /**
-     * Create a draft of a write for a person to approve; it holds no session
-     * @description Stores a write without doing it. Use it when a program proposes a comment, vote or message and a person decides. Takes a key with the scope `write`. Counts towards the rate limit of `management`.
-     */
-    post: operations['makeDraft']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
-  '/drafts/{id}': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * One draft and its outcome
-     * @description Returns one draft. Use it to follow a proposal until it is approved, declined or expired. Takes any key. Counts towards the rate limit of `management`.
-     */
-    get: operations['findDraft']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
-  '/drafts/{id}/approve': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    get?: never
-    put?: never
-    /**
-     * Approve a draft: it is written once, as the account whose session you send
-     * @description Does the write of a draft once. Use it for the decision of a person; a repeat does not write again. Takes a key with the scope `write`. Counts towards the rate limit of `management`.
-     */
-    post: operations['approveDraft']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
-  '/drafts/{id}/decline': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    get?: never
-    put?: never
-    /**
-     * Decline a draft: it is not written
-     * @description Closes a draft without writing. Use it for the decision of a person. Takes a key with the scope `write`. Counts towards the rate limit of `management`.
-     */
-    post: operations['declineDraft']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
   '/api/forum/login': {
     parameters: {
       query?: never
@@ -1099,6 +1015,90 @@ export interface paths {
     get: operations['userGilded']
     put?: never
     post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/drafts': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Your drafts, newest first
+     * @description Lists drafts of every status. Use it to show a person what waits for a decision. Takes any key. Counts towards the rate limit of `management`.
+     */
+    get: operations['listDrafts']
+    put?: never
+    /**
+     * Create a draft of a write for a person to approve; it holds no session
+     * @description Stores a write without doing it. Use it when a program proposes a comment, vote or message and a person decides. Takes a key with the scope `write`. Counts towards the rate limit of `management`.
+     */
+    post: operations['makeDraft']
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/drafts/{id}': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * One draft and its outcome
+     * @description Returns one draft. Use it to follow a proposal until it is approved, declined or expired. Takes any key. Counts towards the rate limit of `management`.
+     */
+    get: operations['findDraft']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/drafts/{id}/approve': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    get?: never
+    put?: never
+    /**
+     * Approve a draft: it is written once, as the account whose session you send
+     * @description Does the write of a draft once. Use it for the decision of a person; a repeat does not write again. Takes a key with the scope `write`. Counts towards the rate limit of `management`.
+     */
+    post: operations['approveDraft']
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/drafts/{id}/decline': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    get?: never
+    put?: never
+    /**
+     * Decline a draft: it is not written
+     * @description Closes a draft without writing. Use it for the decision of a person. Takes a key with the scope `write`. Counts towards the rate limit of `management`.
+     */
+    post: operations['declineDraft']
     delete?: never
     options?: never
     head?: never
@@ -2166,67 +2166,6 @@ export interface components {
         /** Format: int64 */
         errors: number
       }
-    }
-    Draft: {
-      /** @description Identifier, unique among objects of this kind. */
-      id: string
-      /**
-       * @description The write that the draft proposes.
-       * @enum {string}
-       */
-      action:
-        | 'comment'
-        | 'vote'
-        | 'dm'
-        | 'profile/description'
-        | 'profile/display-name'
-        | 'profile/avatar'
-        | 'profile/banner'
-      /** @description Fields of the proposed write, without a session. */
-      body: {
-        [key: string]: unknown
-      }
-      /** @description Source that it acts on; null: the source of the accounts. */
-      source: string | null
-      /**
-       * @description State of the draft; only waiting ones can be decided.
-       * @enum {string}
-       */
-      status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-      /** Format: date-time */
-      created_at: string
-      /**
-       * Format: date-time
-       * @description Time after which it is void.
-       */
-      expires_at: string
-      /** @description Time of the decision; null: none so far. */
-      decided_at: string | null
-      customer: {
-        /** @description Identifier, unique among objects of this kind. */
-        id: string
-        /** @description Name. */
-        name: string
-      }
-      /** @description Answer of the write; null before it was made. */
-      answer: {
-        [key: string]: unknown
-      } | null
-    }
-    ListDraftsAnswer: {
-      drafts: components['schemas']['Draft'][]
-      /**
-       * Format: int64
-       * @description Rows of this page.
-       */
-      count: number
-      /**
-       * Format: int64
-       * @description Maximum number of rows.
-       */
-      limit: number
-      /** @description Null at the end. */
-      next_cursor: string | null
     }
     LoginAnswer: {
       /** @constant */
@@ -3459,6 +3398,67 @@ export interface components {
       listing_status?: 'complete' | 'truncated' | 'unknown'
     } & {
       [key: string]: unknown
+    }
+    Draft: {
+      /** @description Identifier, unique among objects of this kind. */
+      id: string
+      /**
+       * @description The write that the draft proposes.
+       * @enum {string}
+       */
+      action:
+        | 'comment'
+        | 'vote'
+        | 'dm'
+        | 'profile/description'
+        | 'profile/display-name'
+        | 'profile/avatar'
+        | 'profile/banner'
+      /** @description Fields of the proposed write, without a session. */
+      body: {
+        [key: string]: unknown
+      }
+      /** @description Source that it acts on; null: the source of the accounts. */
+      source: string | null
+      /**
+       * @description State of the draft; only waiting ones can be decided.
+       * @enum {string}
+       */
+      status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
+      /** Format: date-time */
+      created_at: string
+      /**
+       * Format: date-time
+       * @description Time after which it is void.
+       */
+      expires_at: string
+      /** @description Time of the decision; null: none so far. */
+      decided_at: string | null
+      customer: {
+        /** @description Identifier, unique among objects of this kind. */
+        id: string
+        /** @description Name. */
+        name: string
+      }
+      /** @description Answer of the write; null before it was made. */
+      answer: {
+        [key: string]: unknown
+      } | null
+    }
+    ListDraftsAnswer: {
+      drafts: components['schemas']['Draft'][]
+      /**
+       * Format: int64
+       * @description Rows of this page.
+       */
+      count: number
+      /**
+       * Format: int64
+       * @description Maximum number of rows.
+       */
+      limit: number
+      /** @description Null at the end. */
+      next_cursor: string | null
     }
     Source: {
       /** @description Name of the source, for the parameter source. */
@@ -6276,8 +6276,8 @@ export interface components {
         'application/json': components['schemas']['Error']
       }
     }
-    /** @description NOT_FOUND */
-    Status404NotFound: {
+    /** @description Insufficient credits */
+    Status402InsufficientCredits: {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id']
         'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
@@ -6286,8 +6286,25 @@ export interface components {
       content: {
         /**
          * @example {
-         *       "error": "NOT_FOUND",
-         *       "code": "NOT_FOUND"
+         *       "error": "Insufficient credits",
+         *       "code": "insufficient_credits"
+         *     }
+         */
+        'application/json': components['schemas']['Error']
+      }
+    }
+    /** @description Invalid token, FEATURE_DISABLED, PERMISSION_DENIED */
+    Status403InvalidTokenFeatureDisabledPermissionDenied: {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id']
+        'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+        [name: string]: unknown
+      }
+      content: {
+        /**
+         * @example {
+         *       "error": "Invalid token",
+         *       "code": "invalid_token"
          *     }
          */
         'application/json': components['schemas']['Error']
@@ -6327,26 +6344,8 @@ export interface components {
         'application/json': components['schemas']['Error']
       }
     }
-    /** @description storage_unavailable, overloaded */
-    Status503StorageUnavailableOverloaded: {
-      headers: {
-        'X-Request-Id': components['headers']['X-Request-Id']
-        'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-        'Retry-After': components['headers']['Retry-After']
-        [name: string]: unknown
-      }
-      content: {
-        /**
-         * @example {
-         *       "error": "storage_unavailable",
-         *       "code": "storage_unavailable"
-         *     }
-         */
-        'application/json': components['schemas']['Error']
-      }
-    }
-    /** @description NOT_FOUND, NOT_FOUND */
-    Status404NotFoundNotFound: {
+    /** @description INVALID_REQUEST, INVALID_FIELD, INVALID_PROXY, INCOMPLETE_SESSION, SESSION_REQUIRED */
+    Status400InvalidRequestInvalidFieldInvalidProxyIncompleteSessionSessionRequired: {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id']
         'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
@@ -6355,8 +6354,8 @@ export interface components {
       content: {
         /**
          * @example {
-         *       "error": "NOT_FOUND",
-         *       "code": "NOT_FOUND"
+         *       "error": "q is required",
+         *       "code": "INVALID_REQUEST"
          *     }
          */
         'application/json': components['schemas']['Error']
@@ -6379,8 +6378,8 @@ export interface components {
         'application/json': components['schemas']['Error']
       }
     }
-    /** @description Insufficient credits */
-    Status402InsufficientCredits: {
+    /** @description Invalid token, FEATURE_DISABLED, PERMISSION_DENIED, BANNED_FROM_SUBFORUM */
+    Status403InvalidTokenFeatureDisabledPermissionDeniedBannedFromSubforum: {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id']
         'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
@@ -6389,8 +6388,25 @@ export interface components {
       content: {
         /**
          * @example {
-         *       "error": "Insufficient credits",
-         *       "code": "insufficient_credits"
+         *       "error": "Invalid token",
+         *       "code": "invalid_token"
+         *     }
+         */
+        'application/json': components['schemas']['Error']
+      }
+    }
+    /** @description NOT_FOUND */
+    Status404NotFound: {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id']
+        'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+        [name: string]: unknown
+      }
+      content: {
+        /**
+         * @example {
+         *       "error": "NOT_FOUND",
+         *       "code": "NOT_FOUND"
          *     }
          */
         'application/json': components['schemas']['Error']
@@ -6409,75 +6425,6 @@ export interface components {
          * @example {
          *       "error": "upstream_timeout",
          *       "code": "upstream_timeout"
-         *     }
-         */
-        'application/json': components['schemas']['Error']
-      }
-    }
-    /** @description upstream_unavailable, overloaded */
-    Status503UpstreamUnavailableOverloaded: {
-      headers: {
-        'X-Request-Id': components['headers']['X-Request-Id']
-        'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-        'Retry-After': components['headers']['Retry-After']
-        [name: string]: unknown
-      }
-      content: {
-        /**
-         * @example {
-         *       "error": "upstream_unavailable",
-         *       "code": "upstream_unavailable"
-         *     }
-         */
-        'application/json': components['schemas']['Error']
-      }
-    }
-    /** @description Invalid token, FEATURE_DISABLED, PERMISSION_DENIED */
-    Status403InvalidTokenFeatureDisabledPermissionDenied: {
-      headers: {
-        'X-Request-Id': components['headers']['X-Request-Id']
-        'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-        [name: string]: unknown
-      }
-      content: {
-        /**
-         * @example {
-         *       "error": "Invalid token",
-         *       "code": "invalid_token"
-         *     }
-         */
-        'application/json': components['schemas']['Error']
-      }
-    }
-    /** @description INVALID_REQUEST, INVALID_FIELD, INVALID_PROXY, INCOMPLETE_SESSION, SESSION_REQUIRED */
-    Status400InvalidRequestInvalidFieldInvalidProxyIncompleteSessionSessionRequired: {
-      headers: {
-        'X-Request-Id': components['headers']['X-Request-Id']
-        'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-        [name: string]: unknown
-      }
-      content: {
-        /**
-         * @example {
-         *       "error": "q is required",
-         *       "code": "INVALID_REQUEST"
-         *     }
-         */
-        'application/json': components['schemas']['Error']
-      }
-    }
-    /** @description Invalid token, FEATURE_DISABLED, PERMISSION_DENIED, BANNED_FROM_SUBFORUM */
-    Status403InvalidTokenFeatureDisabledPermissionDeniedBannedFromSubforum: {
-      headers: {
-        'X-Request-Id': components['headers']['X-Request-Id']
-        'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-        [name: string]: unknown
-      }
-      content: {
-        /**
-         * @example {
-         *       "error": "Invalid token",
-         *       "code": "invalid_token"
          *     }
          */
         'application/json': components['schemas']['Error']
@@ -6621,6 +6568,24 @@ export interface components {
         'application/json': components['schemas']['Error']
       }
     }
+    /** @description storage_unavailable, overloaded */
+    Status503StorageUnavailableOverloaded: {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id']
+        'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+        'Retry-After': components['headers']['Retry-After']
+        [name: string]: unknown
+      }
+      content: {
+        /**
+         * @example {
+         *       "error": "storage_unavailable",
+         *       "code": "storage_unavailable"
+         *     }
+         */
+        'application/json': components['schemas']['Error']
+      }
+    }
     /** @description INVALID_REQUEST, INCOMPLETE_SESSION, SESSION_REQUIRED, PROXY_WITHOUT_SESSION, INVALID_FIELD, INVALID_PROXY */
     Status400InvalidRequestIncompleteSessionSessionRequiredProxyWithoutSessionInvalidFieldInvalidProxy: {
       headers: {
@@ -6667,6 +6632,41 @@ export interface components {
          * @example {
          *       "error": "PROXY_ERROR",
          *       "code": "PROXY_ERROR"
+         *     }
+         */
+        'application/json': components['schemas']['Error']
+      }
+    }
+    /** @description NOT_FOUND, NOT_FOUND */
+    Status404NotFoundNotFound: {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id']
+        'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+        [name: string]: unknown
+      }
+      content: {
+        /**
+         * @example {
+         *       "error": "NOT_FOUND",
+         *       "code": "NOT_FOUND"
+         *     }
+         */
+        'application/json': components['schemas']['Error']
+      }
+    }
+    /** @description upstream_unavailable, overloaded */
+    Status503UpstreamUnavailableOverloaded: {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id']
+        'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+        'Retry-After': components['headers']['Retry-After']
+        [name: string]: unknown
+      }
+      content: {
+        /**
+         * @example {
+         *       "error": "upstream_unavailable",
+         *       "code": "upstream_unavailable"
          *     }
          */
         'application/json': components['schemas']['Error']
@@ -7042,497 +7042,6 @@ export interface operations {
       400: components['responses']['Status400InvalidRequest']
       401: components['responses']['Status401MissingBearerToken']
       403: components['responses']['Status403InvalidToken']
-      429: components['responses']['Status429RateLimited']
-      500: components['responses']['Status500InternalError']
-      503: components['responses']['Status503Overloaded']
-    }
-  }
-  listDrafts: {
-    parameters: {
-      query?: {
-        /** @description Only drafts that wait for a decision. */
-        status?: 'waiting'
-        /** @description The next_cursor of the last answer; absent: from the newest. */
-        cursor?: string
-        /** @description Maximum number of rows. */
-        limit?: number
-      }
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "drafts": [
-           *         {
-           *           "id": "drf_0199a000-0000-7000-8000-000000000005",
-           *           "action": "comment",
-           *           "body": {
-           *             "id": "t3_1abcde",
-           *             "direction": "up"
-           *           },
-           *           "source": "hn",
-           *           "status": "waiting",
-           *           "created_at": "2026-01-31T11:58:00.000Z",
-           *           "expires_at": "2026-01-31T11:58:00.000Z",
-           *           "decided_at": "2026-01-31T11:58:00.000Z",
-           *           "customer": {
-           *             "id": "cus_0199a000-0000-7000-8000-000000000003",
-           *             "name": "acme"
-           *           },
-           *           "answer": {
-           *             "success": true,
-           *             "id": "t3_1abcde",
-           *             "direction": "up"
-           *           }
-           *         }
-           *       ],
-           *       "count": 1,
-           *       "limit": 1,
-           *       "next_cursor": null
-           *     }
-           */
-          'application/json': components['schemas']['ListDraftsAnswer']
-        }
-      }
-      400: components['responses']['Status400InvalidRequest']
-      401: components['responses']['Status401MissingBearerToken']
-      403: components['responses']['Status403InvalidToken']
-      404: components['responses']['Status404NotFound']
-      429: components['responses']['Status429RateLimited']
-      500: components['responses']['Status500InternalError']
-      503: components['responses']['Status503Overloaded']
-    }
-  }
-  makeDraft: {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody: {
-      content: {
-        /**
-         * @example {
-         *       "action": "vote",
-         *       "body": {
-         *         "id": "t3_1abcde",
-         *         "direction": "up"
-         *       }
-         *     }
-         */
-        'application/json': {
-          /**
-           * @description The write that the draft proposes.
-           * @enum {string}
-           */
-          action:
-            | 'comment'
-            | 'vote'
-            | 'dm'
-            | 'profile/description'
-            | 'profile/display-name'
-            | 'profile/avatar'
-            | 'profile/banner'
-          /** @description Fields of the proposed write, without a session. */
-          body: {
-            [key: string]: unknown
-          }
-          /** @description Name of the source to act on; absent or null: the source of the accounts. */
-          source?: string | null
-        }
-      }
-    }
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "id": "drf_0199a000-0000-7000-8000-000000000005",
-           *       "action": "comment",
-           *       "body": {
-           *         "id": "t3_1abcde",
-           *         "direction": "up"
-           *       },
-           *       "source": "hn",
-           *       "status": "waiting",
-           *       "created_at": "2026-01-31T11:58:00.000Z",
-           *       "expires_at": "2026-01-31T11:58:00.000Z",
-           *       "decided_at": "2026-01-31T11:58:00.000Z",
-           *       "customer": {
-           *         "id": "cus_0199a000-0000-7000-8000-000000000003",
-           *         "name": "acme"
-           *       },
-           *       "answer": {
-           *         "success": true,
-           *         "id": "t3_1abcde",
-           *         "direction": "up"
-           *       }
-           *     }
-           */
-          'application/json': components['schemas']['Draft']
-        }
-      }
-      /** @description INVALID_REQUEST, INVALID_FIELD */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "q is required",
-           *       "code": "INVALID_REQUEST"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      401: components['responses']['Status401MissingBearerToken']
-      /** @description Invalid token, FEATURE_DISABLED */
-      403: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Invalid token",
-           *       "code": "invalid_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      404: components['responses']['Status404NotFound']
-      /** @description drafts_exhausted */
-      409: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "drafts_exhausted",
-           *       "code": "drafts_exhausted"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      413: components['responses']['Status413BodyTooLarge']
-      429: components['responses']['Status429RateLimited']
-      500: components['responses']['Status500InternalError']
-      501: components['responses']['Status501NotSupportedBySource']
-      503: components['responses']['Status503StorageUnavailableOverloaded']
-    }
-  }
-  findDraft: {
-    parameters: {
-      query?: never
-      header?: never
-      path: {
-        /** @description The id of a draft. */
-        id: string
-      }
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "id": "drf_0199a000-0000-7000-8000-000000000005",
-           *       "action": "comment",
-           *       "body": {
-           *         "id": "t3_1abcde",
-           *         "direction": "up"
-           *       },
-           *       "source": "hn",
-           *       "status": "waiting",
-           *       "created_at": "2026-01-31T11:58:00.000Z",
-           *       "expires_at": "2026-01-31T11:58:00.000Z",
-           *       "decided_at": "2026-01-31T11:58:00.000Z",
-           *       "customer": {
-           *         "id": "cus_0199a000-0000-7000-8000-000000000003",
-           *         "name": "acme"
-           *       },
-           *       "answer": {
-           *         "success": true,
-           *         "id": "t3_1abcde",
-           *         "direction": "up"
-           *       }
-           *     }
-           */
-          'application/json': components['schemas']['Draft']
-        }
-      }
-      400: components['responses']['Status400InvalidRequest']
-      401: components['responses']['Status401MissingBearerToken']
-      403: components['responses']['Status403InvalidToken']
-      404: components['responses']['Status404NotFoundNotFound']
-      429: components['responses']['Status429RateLimited']
-      500: components['responses']['Status500InternalError']
-      503: components['responses']['Status503Overloaded']
-    }
-  }
-  approveDraft: {
-    parameters: {
-      query?: never
-      header?: never
-      path: {
-        /** @description The id of a draft. */
-        id: string
-      }
-      cookie?: never
-    }
-    requestBody: {
-      content: {
-        /**
-         * @example {
-         *       "forum_session": "eyJhbGciOi…",
-         *       "loid": "0000000000000abc12.2.1600000000000"
-         *     }
-         */
-        'application/json': {
-          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
-          forum_session: string
-          /** @description The cookie loid of your own account. Required, except with a further source. */
-          loid?: string
-          /** @description The cookie token_v2 of your own account. */
-          token_v2?: string
-          /** @description The cookie csrf_token of your own account. */
-          csrf_token?: string
-          /** @description The cookie edgebucket of your own account. */
-          edgebucket?: string
-          /** @description The cookie csv of your own account. */
-          csv?: string
-          /** @description The cookie session_tracker of your own account. */
-          session_tracker?: string
-          /** @description The cookie pc of your own account. */
-          pc?: string
-          /** @description Cookies of the session that writes. */
-          cookies?: {
-            [key: string]: string
-          }
-          /** @description Egress proxy of this write. */
-          proxy?: unknown
-        }
-      }
-    }
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "id": "drf_0199a000-0000-7000-8000-000000000005",
-           *       "action": "comment",
-           *       "body": {
-           *         "id": "t3_1abcde",
-           *         "direction": "up"
-           *       },
-           *       "source": "hn",
-           *       "status": "waiting",
-           *       "created_at": "2026-01-31T11:58:00.000Z",
-           *       "expires_at": "2026-01-31T11:58:00.000Z",
-           *       "decided_at": "2026-01-31T11:58:00.000Z",
-           *       "customer": {
-           *         "id": "cus_0199a000-0000-7000-8000-000000000003",
-           *         "name": "acme"
-           *       },
-           *       "answer": {
-           *         "success": true,
-           *         "id": "t3_1abcde",
-           *         "direction": "up"
-           *       }
-           *     }
-           */
-          'application/json': components['schemas']['Draft']
-        }
-      }
-      /** @description INVALID_REQUEST, INVALID_REQUEST, INVALID_FIELD, SESSION_REQUIRED, INCOMPLETE_SESSION, INVALID_PROXY */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "q is required",
-           *       "code": "INVALID_REQUEST"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      401: components['responses']['Status401MissingBearerTokenReauthRequired']
-      402: components['responses']['Status402InsufficientCredits']
-      /** @description Invalid token, PERMISSION_DENIED, BANNED_FROM_SUBFORUM, FEATURE_DISABLED */
-      403: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Invalid token",
-           *       "code": "invalid_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      404: components['responses']['Status404NotFoundNotFound']
-      408: components['responses']['Status408UpstreamTimeout']
-      /** @description THREAD_LOCKED, ARCHIVED, draft_not_waiting */
-      409: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "THREAD_LOCKED",
-           *       "code": "THREAD_LOCKED"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      413: components['responses']['Status413BodyTooLarge']
-      429: components['responses']['Status429RateLimited']
-      500: components['responses']['Status500InternalError']
-      501: components['responses']['Status501NotSupportedBySource']
-      /** @description FORUM_REJECTED, FORUM_RATELIMIT, UPSTREAM_BLOCKED, PROXY_ERROR, OUTCOME_UNKNOWN */
-      502: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "FORUM_REJECTED",
-           *       "code": "FORUM_REJECTED"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      503: components['responses']['Status503UpstreamUnavailableOverloaded']
-    }
-  }
-  declineDraft: {
-    parameters: {
-      query?: never
-      header?: never
-      path: {
-        /** @description The id of a draft. */
-        id: string
-      }
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "id": "drf_0199a000-0000-7000-8000-000000000005",
-           *       "action": "comment",
-           *       "body": {
-           *         "id": "t3_1abcde",
-           *         "direction": "up"
-           *       },
-           *       "source": "hn",
-           *       "status": "waiting",
-           *       "created_at": "2026-01-31T11:58:00.000Z",
-           *       "expires_at": "2026-01-31T11:58:00.000Z",
-           *       "decided_at": "2026-01-31T11:58:00.000Z",
-           *       "customer": {
-           *         "id": "cus_0199a000-0000-7000-8000-000000000003",
-           *         "name": "acme"
-           *       },
-           *       "answer": {
-           *         "success": true,
-           *         "id": "t3_1abcde",
-           *         "direction": "up"
-           *       }
-           *     }
-           */
-          'application/json': components['schemas']['Draft']
-        }
-      }
-      400: components['responses']['Status400InvalidRequest']
-      401: components['responses']['Status401MissingBearerToken']
-      403: components['responses']['Status403InvalidToken']
-      404: components['responses']['Status404NotFoundNotFound']
-      /** @description draft_not_waiting */
-      409: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "draft_not_waiting",
-           *       "code": "draft_not_waiting"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
       429: components['responses']['Status429RateLimited']
       500: components['responses']['Status500InternalError']
       503: components['responses']['Status503Overloaded']
@@ -11548,6 +11057,497 @@ export interface operations {
       501: components['responses']['Status501NotSupportedBySource']
       502: components['responses']['Status502ProxyErrorUpstreamError']
       503: components['responses']['Status503UpstreamUnavailableStorageUnavailableOverloaded']
+    }
+  }
+  listDrafts: {
+    parameters: {
+      query?: {
+        /** @description Only drafts that wait for a decision. */
+        status?: 'waiting'
+        /** @description The next_cursor of the last answer; absent: from the newest. */
+        cursor?: string
+        /** @description Maximum number of rows. */
+        limit?: number
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "drafts": [
+           *         {
+           *           "id": "drf_0199a000-0000-7000-8000-000000000005",
+           *           "action": "comment",
+           *           "body": {
+           *             "id": "t3_1abcde",
+           *             "direction": "up"
+           *           },
+           *           "source": "hn",
+           *           "status": "waiting",
+           *           "created_at": "2026-01-31T11:58:00.000Z",
+           *           "expires_at": "2026-01-31T11:58:00.000Z",
+           *           "decided_at": "2026-01-31T11:58:00.000Z",
+           *           "customer": {
+           *             "id": "cus_0199a000-0000-7000-8000-000000000003",
+           *             "name": "acme"
+           *           },
+           *           "answer": {
+           *             "success": true,
+           *             "id": "t3_1abcde",
+           *             "direction": "up"
+           *           }
+           *         }
+           *       ],
+           *       "count": 1,
+           *       "limit": 1,
+           *       "next_cursor": null
+           *     }
+           */
+          'application/json': components['schemas']['ListDraftsAnswer']
+        }
+      }
+      400: components['responses']['Status400InvalidRequest']
+      401: components['responses']['Status401MissingBearerToken']
+      403: components['responses']['Status403InvalidToken']
+      404: components['responses']['Status404NotFound']
+      429: components['responses']['Status429RateLimited']
+      500: components['responses']['Status500InternalError']
+      503: components['responses']['Status503Overloaded']
+    }
+  }
+  makeDraft: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "action": "vote",
+         *       "body": {
+         *         "id": "t3_1abcde",
+         *         "direction": "up"
+         *       }
+         *     }
+         */
+        'application/json': {
+          /**
+           * @description The write that the draft proposes.
+           * @enum {string}
+           */
+          action:
+            | 'comment'
+            | 'vote'
+            | 'dm'
+            | 'profile/description'
+            | 'profile/display-name'
+            | 'profile/avatar'
+            | 'profile/banner'
+          /** @description Fields of the proposed write, without a session. */
+          body: {
+            [key: string]: unknown
+          }
+          /** @description Name of the source to act on; absent or null: the source of the accounts. */
+          source?: string | null
+        }
+      }
+    }
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "id": "drf_0199a000-0000-7000-8000-000000000005",
+           *       "action": "comment",
+           *       "body": {
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       },
+           *       "source": "hn",
+           *       "status": "waiting",
+           *       "created_at": "2026-01-31T11:58:00.000Z",
+           *       "expires_at": "2026-01-31T11:58:00.000Z",
+           *       "decided_at": "2026-01-31T11:58:00.000Z",
+           *       "customer": {
+           *         "id": "cus_0199a000-0000-7000-8000-000000000003",
+           *         "name": "acme"
+           *       },
+           *       "answer": {
+           *         "success": true,
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['Draft']
+        }
+      }
+      /** @description INVALID_REQUEST, INVALID_FIELD */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      401: components['responses']['Status401MissingBearerToken']
+      /** @description Invalid token, FEATURE_DISABLED */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      404: components['responses']['Status404NotFound']
+      /** @description drafts_exhausted */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "drafts_exhausted",
+           *       "code": "drafts_exhausted"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      413: components['responses']['Status413BodyTooLarge']
+      429: components['responses']['Status429RateLimited']
+      500: components['responses']['Status500InternalError']
+      501: components['responses']['Status501NotSupportedBySource']
+      503: components['responses']['Status503StorageUnavailableOverloaded']
+    }
+  }
+  findDraft: {
+    parameters: {
+      query?: never
+      header?: never
+      path: {
+        /** @description The id of a draft. */
+        id: string
+      }
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "id": "drf_0199a000-0000-7000-8000-000000000005",
+           *       "action": "comment",
+           *       "body": {
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       },
+           *       "source": "hn",
+           *       "status": "waiting",
+           *       "created_at": "2026-01-31T11:58:00.000Z",
+           *       "expires_at": "2026-01-31T11:58:00.000Z",
+           *       "decided_at": "2026-01-31T11:58:00.000Z",
+           *       "customer": {
+           *         "id": "cus_0199a000-0000-7000-8000-000000000003",
+           *         "name": "acme"
+           *       },
+           *       "answer": {
+           *         "success": true,
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['Draft']
+        }
+      }
+      400: components['responses']['Status400InvalidRequest']
+      401: components['responses']['Status401MissingBearerToken']
+      403: components['responses']['Status403InvalidToken']
+      404: components['responses']['Status404NotFoundNotFound']
+      429: components['responses']['Status429RateLimited']
+      500: components['responses']['Status500InternalError']
+      503: components['responses']['Status503Overloaded']
+    }
+  }
+  approveDraft: {
+    parameters: {
+      query?: never
+      header?: never
+      path: {
+        /** @description The id of a draft. */
+        id: string
+      }
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "forum_session": "eyJhbGciOi…",
+         *       "loid": "0000000000000abc12.2.1600000000000"
+         *     }
+         */
+        'application/json': {
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
+          forum_session: string
+          /** @description The cookie loid of your own account. Required, except with a further source. */
+          loid?: string
+          /** @description The cookie token_v2 of your own account. */
+          token_v2?: string
+          /** @description The cookie csrf_token of your own account. */
+          csrf_token?: string
+          /** @description The cookie edgebucket of your own account. */
+          edgebucket?: string
+          /** @description The cookie csv of your own account. */
+          csv?: string
+          /** @description The cookie session_tracker of your own account. */
+          session_tracker?: string
+          /** @description The cookie pc of your own account. */
+          pc?: string
+          /** @description Cookies of the session that writes. */
+          cookies?: {
+            [key: string]: string
+          }
+          /** @description Egress proxy of this write. */
+          proxy?: unknown
+        }
+      }
+    }
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "id": "drf_0199a000-0000-7000-8000-000000000005",
+           *       "action": "comment",
+           *       "body": {
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       },
+           *       "source": "hn",
+           *       "status": "waiting",
+           *       "created_at": "2026-01-31T11:58:00.000Z",
+           *       "expires_at": "2026-01-31T11:58:00.000Z",
+           *       "decided_at": "2026-01-31T11:58:00.000Z",
+           *       "customer": {
+           *         "id": "cus_0199a000-0000-7000-8000-000000000003",
+           *         "name": "acme"
+           *       },
+           *       "answer": {
+           *         "success": true,
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['Draft']
+        }
+      }
+      /** @description INVALID_REQUEST, INVALID_REQUEST, INVALID_FIELD, SESSION_REQUIRED, INCOMPLETE_SESSION, INVALID_PROXY */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      401: components['responses']['Status401MissingBearerTokenReauthRequired']
+      402: components['responses']['Status402InsufficientCredits']
+      /** @description Invalid token, PERMISSION_DENIED, BANNED_FROM_SUBFORUM, FEATURE_DISABLED */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      404: components['responses']['Status404NotFoundNotFound']
+      408: components['responses']['Status408UpstreamTimeout']
+      /** @description THREAD_LOCKED, ARCHIVED, draft_not_waiting */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "THREAD_LOCKED",
+           *       "code": "THREAD_LOCKED"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      413: components['responses']['Status413BodyTooLarge']
+      429: components['responses']['Status429RateLimited']
+      500: components['responses']['Status500InternalError']
+      501: components['responses']['Status501NotSupportedBySource']
+      /** @description FORUM_REJECTED, FORUM_RATELIMIT, UPSTREAM_BLOCKED, PROXY_ERROR, OUTCOME_UNKNOWN */
+      502: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "FORUM_REJECTED",
+           *       "code": "FORUM_REJECTED"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      503: components['responses']['Status503UpstreamUnavailableOverloaded']
+    }
+  }
+  declineDraft: {
+    parameters: {
+      query?: never
+      header?: never
+      path: {
+        /** @description The id of a draft. */
+        id: string
+      }
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "id": "drf_0199a000-0000-7000-8000-000000000005",
+           *       "action": "comment",
+           *       "body": {
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       },
+           *       "source": "hn",
+           *       "status": "waiting",
+           *       "created_at": "2026-01-31T11:58:00.000Z",
+           *       "expires_at": "2026-01-31T11:58:00.000Z",
+           *       "decided_at": "2026-01-31T11:58:00.000Z",
+           *       "customer": {
+           *         "id": "cus_0199a000-0000-7000-8000-000000000003",
+           *         "name": "acme"
+           *       },
+           *       "answer": {
+           *         "success": true,
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['Draft']
+        }
+      }
+      400: components['responses']['Status400InvalidRequest']
+      401: components['responses']['Status401MissingBearerToken']
+      403: components['responses']['Status403InvalidToken']
+      404: components['responses']['Status404NotFoundNotFound']
+      /** @description draft_not_waiting */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "draft_not_waiting",
+           *       "code": "draft_not_waiting"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      429: components['responses']['Status429RateLimited']
+      500: components['responses']['Status500InternalError']
+      503: components['responses']['Status503Overloaded']
     }
   }
   sources: {

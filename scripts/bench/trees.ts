@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { readCommentTree } from '../../src/gateway/comments.ts'
-import { ANONYMOUS, type Platform } from '../../src/platforms/port.ts'
+import { ANONYMOUS, type SourceReads } from '../../src/platforms/port.ts'
 import { readNativeTree as readAnswer } from '../../src/platforms/reddit/readers/items.ts'
 import { classify } from '../../src/platforms/reddit/response.ts'
 import { type Bench, median, ratioOf } from './figures/results.ts'
@@ -78,7 +78,7 @@ export const trees: Bench = {
     'A thread of 1,500 comments, ten deep, from the platform’s response text to the API answer: validated, parsed, classified, mapped, and its placeholders counted. In one process, alternating with parsing alone, and with parsing and copying eighteen fields of each comment without any check.',
   async run({ rounds, smoke }) {
     const text = await page()
-    const tree: Platform['tree'] = () => {
+    const tree: SourceReads['tree'] = () => {
       const found = classify(
         { status: 200, headers: HEADERS, body: text },
         { now: 0, native: true },

@@ -1,11 +1,11 @@
 import { parseConfig } from '../../src/config/load.ts'
-import { type Config, furtherOf } from '../../src/config/schema.ts'
+import type { Config } from '../../src/config/schema.ts'
 import { createEgress } from '../../src/net/egress.ts'
 import { capabilityText } from '../../src/page/lib/sources.ts'
 import { KIND_NAMES, KINDS } from '../../src/platforms/kinds.ts'
-import { createSourceTrace } from '../../src/platforms/source-state.ts'
+import { ACCOUNT_CAPABILITIES } from '../../src/platforms/reddit/source.ts'
 import { realClock } from '../../src/runtime/runtime.ts'
-import { createSource, listSources } from '../../src/wiring/sources.ts'
+import { createSource } from '../../src/wiring/sources.ts'
 
 /** The line above each table, and the page's other text, stay as they are. */
 const TABLE = /(<!-- (capabilities|kinds): written by scripts\/docs\/docs\.ts -->\n\n)(?:\|.*\n)+/g
@@ -53,20 +53,19 @@ function capabilityTable(): string {
       ...(kind === 'reddit' ? ['session_cookie = "session"'] : []),
     ]).join('\n'),
   )
-  const untried = { state: createSourceTrace(realClock).state, requestsPerMinute: () => 0 }
-  const [home] = listSources(config, untried, new Map())
-  const sources = furtherOf(config).map((it) => {
-    const { capabilities, watch } = sourceOf(it, config, egress)
+  const columns = config.source.map((it) => {
+    const { capabilities, watch, has_listings } = sourceOf(it, config, egress)
+    const is_watched = watch !== null || has_listings === true
     return {
       name: `\`${it.kind}\``,
-      capabilities: [...capabilities, ...(watch === null ? [] : ['monitor'])],
-      proof: watch?.proof ?? null,
+      capabilities: [
+        ...capabilities,
+        ...(it.kind === 'reddit' ? ACCOUNT_CAPABILITIES : []),
+        ...(is_watched ? ['monitor'] : []),
+      ],
+      proof: has_listings === true ? 'time_listing' : (watch?.proof ?? null),
     }
   })
-  const columns = [
-    ...(home === undefined ? [] : [{ ...home, name: `\`${home.kind}\`` }]),
-    ...sources,
-  ]
   egress.close()
   const codes = [...new Set(columns.flatMap(({ capabilities }) => [...capabilities]))]
   const rows = codes.map((code) => [

@@ -26,8 +26,8 @@ export type PoolDeps = {
   client: AccountClient
   /** Allows the anonymous identity while there is no account at all. */
   allow_anonymous: boolean
-  /** False: there is no platform, so that stored accounts rest unchanged. Default: true. */
-  has_platform?: boolean
+  /** Key of the source to which the accounts belong. */
+  source: string
   /** Aborts when the daemon stops. */
   signal: AbortSignal
   /** Wakes the loop that runs `turn`. */
@@ -315,3 +315,32 @@ const payerOf = ({ id, proxy, token }: PooledAccount): Payer => ({
 })
 
 const hasIdentity = ({ jar, token }: PooledAccount) => jar !== null || token !== null
+
+/** The pools of all sources, by the keys of these. */
+export function joinPools(pools: () => ReadonlyMap<string, Pool>) {
+  const all = () => [...pools().values()]
+  return {
+    list: () => all().flatMap((it) => it.list()),
+    budget: (id: string) =>
+      all()
+        .map((it) => it.budget(id))
+        .find((it) => it !== null) ?? null,
+    async probe(id: string): ReturnType<Pool['probe']> {
+      for (const pool of all()) {
+        const verdict = await pool.probe(id)
+        if (verdict !== 'absent') return verdict
+      }
+      return 'absent'
+    },
+    delegate: (source: string, name: string): ReturnType<Pool['delegate']> =>
+      pools().get(source)?.delegate(name) ?? { ok: false, why: 'absent' },
+    reload: () => all().forEach((it) => it.reload()),
+    adopt: () => all().forEach((it) => it.adopt()),
+    turn: async () => Math.min(Infinity, ...(await Promise.all(all().map((it) => it.turn())))),
+    async idle() {
+      await Promise.all(all().map((it) => it.idle()))
+    },
+  }
+}
+
+export type Pools = ReturnType<typeof joinPools>

@@ -243,7 +243,8 @@ type PooledAccountsDeps = {
   log: Log
   client: Pick<AccountClient, 'openJar'>
   /** As for the pool. */
-  has_platform?: boolean
+  /** Key of the source to which the accounts belong. */
+  source: string
   /** Wakes the loop that stores changes. */
   nudge: () => void
 }
@@ -259,7 +260,7 @@ export function createPooledAccounts({
   clock,
   log,
   client,
-  has_platform = true,
+  source,
   nudge,
 }: PooledAccountsDeps) {
   const by_id = new Map<string, PooledAccount>()
@@ -279,7 +280,7 @@ export function createPooledAccounts({
   }
 
   function adopt() {
-    const accounts = has_platform ? listAccounts(db) : []
+    const accounts = listAccounts(db, source)
     for (const id of by_id.keys())
       if (!accounts.some((account) => account.id === id)) by_id.delete(id)
     for (const account of accounts.toSorted(

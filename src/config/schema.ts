@@ -36,6 +36,7 @@ import {
   webAddress,
   word,
 } from '../core/config/values.ts'
+import { HOME } from '../core/forum/items.ts'
 import { TAKEN_FIELDS, TAKEN_PLACES } from '../core/forum/session.ts'
 import { type KeysOf, KIND_NAMES, type KindName, kindOf, KINDS } from '../platforms/kinds.ts'
 
@@ -292,6 +293,10 @@ export const feedsOf = (source: Config['source'][number]): string[] | undefined 
       ? source.feeds.map(({ name }) => name)
       : ['feed']
     : undefined
+
+/** Key of a source in items and feeds: its name, or {@link HOME}. */
+export const sourceKey = (config: Pick<Config, 'source'>, name: string): string =>
+  homeOf(config)?.name === name ? HOME : name
 
 /** Names of the sources that callers need not name, and whose items have no prefix. */
 export const sourceWords = (config: Pick<Config, 'source'>) => ({

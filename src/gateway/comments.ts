@@ -1,7 +1,7 @@
 import { isObject } from '../core/base/object.ts'
 import { ok, type Outcome } from '../core/base/result.ts'
 import type { Node, Post } from '../core/forum/items.ts'
-import type { Call, Platform } from '../platforms/port.ts'
+import type { Call, SourceReads } from '../platforms/port.ts'
 
 /** The nodes directly under a node, including `more` nodes. */
 export const repliesOf = (node: Node): Node[] => childrenOf(node).filter(isNode)
@@ -254,7 +254,7 @@ const IDS_A_CALL = 100
 const FULL_LIMIT = 500
 
 export async function readCommentTree(
-  platform: Pick<Platform, 'tree'>,
+  platform: Pick<SourceReads, 'tree'>,
   query: TreeQuery,
   call: Call,
 ): Promise<Outcome<TreeBody>> {
@@ -267,7 +267,7 @@ export async function readCommentTree(
  * is still a useful answer, and `meta.truncated` marks it as incomplete.
  */
 export async function readFullCommentTree(
-  platform: Platform,
+  platform: SourceReads,
   query: TreeQuery,
   fetches: number,
   call: Call,
@@ -294,7 +294,7 @@ export async function readFullCommentTree(
  * there.
  */
 export async function readReplies(
-  platform: Platform,
+  platform: SourceReads,
   query: TreeQuery,
   call: Call,
 ): Promise<Outcome<Node[]>> {

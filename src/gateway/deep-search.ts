@@ -2,7 +2,7 @@ import { ok, type Outcome } from '../core/base/result.ts'
 import { parseSearch } from '../core/filter/search-query.ts'
 import type { Comment, Node, Post } from '../core/forum/items.ts'
 import type { PageEnd } from '../core/forum/listing.ts'
-import type { Call, Platform } from '../platforms/port.ts'
+import type { Call, SourceReads } from '../platforms/port.ts'
 import { everyNode } from './comments.ts'
 import { type Paged, paging, settlePage } from './listing.ts'
 
@@ -107,7 +107,7 @@ const MASK = /^\[ ?(?:deleted|removed)[^\]]*\]$/i
 
 /** Finds the comments that contain the words of `q`. */
 export async function deepSearch(
-  platform: Platform,
+  platform: SourceReads,
   { max_comments, ...query }: DeepQuery,
   call: Call,
 ): Promise<Outcome<DeepBody>> {
@@ -121,7 +121,7 @@ export async function deepSearch(
 
 /** Finds the authors of the comments that contain the words of `q`. */
 export async function deepAuthors(
-  platform: Platform,
+  platform: SourceReads,
   { max_authors, ...query }: DeepAuthorsQuery,
   call: Call,
 ): Promise<Outcome<DeepAuthorsBody>> {
@@ -139,7 +139,7 @@ export async function deepAuthors(
 
 /** Finds the posts with comments that contain the words of `q`. */
 export async function searchDiscussions(
-  platform: Platform,
+  platform: SourceReads,
   query: DiscussionsQuery,
   call: Call,
 ): Promise<Outcome<DiscussionsBody>> {
@@ -162,7 +162,7 @@ type SearchedTrees = { posts: Post[]; found: DeepComment[]; turn: PageEnd; meta:
  * not find are not found.
  */
 async function searchTrees(
-  platform: Platform,
+  platform: SourceReads,
   { q, sort, t, nsfw, ...paged }: DiscussionsQuery,
   call: Call,
 ): Promise<Outcome<SearchedTrees>> {

@@ -4,7 +4,7 @@ import { fail, type Fault, ok, type Outcome } from '../core/base/result.ts'
 import type { Me } from '../core/forum/items.ts'
 import type { Proxy } from '../core/forum/proxy.ts'
 import { cookieHeader, type Session } from '../core/forum/session.ts'
-import type { Call, Identity, Listing, Listings, Platform } from '../platforms/port.ts'
+import type { Call, Identity, Listing, Listings, SourceReads } from '../platforms/port.ts'
 import { unsupported } from '../platforms/source.ts'
 import type { Clock } from '../runtime/runtime.ts'
 
@@ -146,7 +146,7 @@ export const defaultEgress = (identities: Pick<Identities, 'lease' | 'egress'>):
   identities.egress ? identities.egress() : (identities.lease('read')?.proxy ?? null)
 
 /** The account of a call; `login_required` if the platform treats the call as anonymous. */
-export async function requireAccount(platform: Platform, call: Call): Promise<Outcome<Me>> {
+export async function requireAccount(platform: SourceReads, call: Call): Promise<Outcome<Me>> {
   const me = await platform.me(call)
   if (!me.ok) return me
   return me.value === null ? SESSION_DEAD : ok(me.value)
@@ -181,7 +181,7 @@ const maskPoolLogin = <T>(outcome: Outcome<T>, { whose }: Identity): Outcome<T> 
 /** Records the calls that the platform answered as anonymous. Weak: an entry ends with its call. */
 export type SessionObserver = {
   /** The same platform with observed listings. */
-  platform: Platform
+  platform: SourceReads
   /** True if a listing of this call said that it was anonymous. */
   isAnonymous(call: Call): boolean
   /**
@@ -196,7 +196,7 @@ export type SessionObserver = {
  * the public page, and only a field of the listing shows it. It is recorded here for every call, so
  * that no read has to check it.
  */
-export function createSessionObserver(platform: Platform): SessionObserver {
+export function createSessionObserver(platform: SourceReads): SessionObserver {
   const anonymous = new WeakSet<Call>()
   const doubtful = new WeakSet<Call>()
 

@@ -9,7 +9,7 @@ import type {
 } from '../core/forum/items.ts'
 import type { ListingKind, OwnTab, PageEnd } from '../core/forum/listing.ts'
 import { bareId } from '../core/forum/permalink.ts'
-import type { Call, Platform } from '../platforms/port.ts'
+import type { Call, SourceReads } from '../platforms/port.ts'
 import { requireAccount } from './identity.ts'
 import { type Paged, pagedRead, paging, settlePage, type Work } from './listing.ts'
 
@@ -28,7 +28,7 @@ export type ByIdBody = {
 
 /** Reads posts by their ids, without prefix. At most 100. */
 export async function readById(
-  platform: Platform,
+  platform: SourceReads,
   requested_ids: readonly string[],
   call: Call,
 ): Promise<Outcome<ByIdBody>> {
@@ -54,7 +54,7 @@ export type VerifyBody = { comments: Verified[] }
 
 /** Checks the liveness of comments: one entry per requested id, in the same order, with repeats. */
 export async function verifyComments(
-  platform: Platform,
+  platform: SourceReads,
   requested_ids: readonly string[],
   call: Call,
 ): Promise<Outcome<VerifyBody>> {
@@ -82,7 +82,7 @@ export type MediaBody = { posts: MediaPost[]; scanned: number } & PageEnd
 
 /** Searches posts and returns those with media. `scanned` counts all posts searched. */
 export async function searchMedia(
-  platform: Platform,
+  platform: SourceReads,
   { kind, q, sort, t, nsfw, ...paged }: MediaQuery,
   call: Call,
 ): Promise<Outcome<MediaBody>> {
@@ -105,7 +105,7 @@ const listingKind = ({ tab }: OwnQuery): ListingKind =>
   tab === 'gilded' ? 'user' : 'chronological'
 
 /** The account is verified first: for a dead session the platform returns other rows or none. */
-export function ownItems(platform: Platform): Work<OwnQuery, OwnBody> {
+export function ownItems(platform: SourceReads): Work<OwnQuery, OwnBody> {
   const page = pagedRead(
     listingKind,
     ({ name, tab, sort, t, ...paged }: OwnQuery, call) =>
@@ -128,7 +128,7 @@ export function ownItems(platform: Platform): Work<OwnQuery, OwnBody> {
 
 /** The moderators of a subforum. Needs a session: anonymous clients get the list only sometimes. */
 export const moderatorsOf =
-  (platform: Platform): Work<{ name: string }, { moderators: Moderator[] }> =>
+  (platform: SourceReads): Work<{ name: string }, { moderators: Moderator[] }> =>
   async ({ name }, call) => {
     const me = await requireAccount(platform, call)
     if (!me.ok) return me

@@ -13,10 +13,10 @@ import type {
   WikiPage,
 } from '../core/forum/items.ts'
 import type { ListingKind, PageEnd } from '../core/forum/listing.ts'
-import { type LinkHosts, parsePermalink, type PermalinkTarget } from '../core/forum/permalink.ts'
+import type { PermalinkTarget } from '../core/forum/permalink.ts'
 import type { Session } from '../core/forum/session.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
-import type { Platform } from '../platforms/port.ts'
+import type { SourceReads } from '../platforms/port.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import {
   type CacheResult,
@@ -148,7 +148,7 @@ export type Reads = {
 }
 
 type Deps = {
-  platform: Platform
+  platform: SourceReads
   identities: Identities
   clock: Clock
   /** Deadline of one read with all its requests and retries. */
@@ -163,7 +163,8 @@ type Deps = {
   on_read?: (cache: CacheState) => void
   /** Memory budget that cached answers count towards; absent: only the limit of the cache. */
   budget?: ByteBudget
-  hosts: LinkHosts
+  /** Item of a link; null: it leads to none. */
+  placeOf: (permalink: string) => PermalinkTarget | null
 }
 
 const TREE_FETCHES_MAX = 200
@@ -345,7 +346,7 @@ export function createReads(deps: Deps): Reads {
     moderators: (query, session) =>
       session === null ? openModerators(query) : ownModerators(query, session),
 
-    place: (permalink) => parsePermalink(permalink, deps.hosts),
+    place: deps.placeOf,
     verify: async (ids) =>
       toCacheResult(await caller.pool((call) => verifyComments(platform, ids, call)), 'miss'),
     visibility: async (id) => {

@@ -2,16 +2,20 @@ import { fail, ok, type Outcome } from '../core/base/result.ts'
 import { HOME, type Item, ofItemKey, type Page } from '../core/forum/items.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import { joinPlaces } from '../core/polling/batching.ts'
-import type { FeedKind } from '../core/polling/feed.ts'
+import type { FeedKind, WatchedFeed } from '../core/polling/feed.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { type CacheResult, createShare } from './cache.ts'
-import type { Watch } from './watch.ts'
-import type { Watches } from './watches.ts'
+import type { Watch, Watches } from './watch.ts'
 
 export type Listed = 'posts' | 'comments'
 
 /** Feeds that one request lists together. `of`: the items that are listed of a source that is read by ids. */
-export type PreviewBatch = { kind: FeedKind; places: readonly string[]; of?: Listed }
+export type PreviewBatch = {
+  source?: string | undefined
+  kind: FeedKind
+  places: readonly string[]
+  of?: Listed
+}
 
 /** Reads the present items for a filter preview: not a check, and nothing is stored. */
 export type PreviewSource = {
@@ -25,16 +29,26 @@ export type PreviewSource = {
 }
 
 const PAGE_ROWS = 100
+/** Rows of a source that is read by ids, which are requested one by one. */
+const SAMPLE_ROWS = 50
 /** A preview runs again with every pause in typing. */
 const KEEP_MS = 30_000
 
+/** Lookups by id return comments without the title of their post. */
+async function withThread(watch: Watch, item: Item): Promise<Item> {
+  if (watch.proof !== 'time_listing' || item.kind === 'post' || item.link_title !== null)
+    return item
+  const { found } = await watch.refetch([`t3_${item.post_id}`])
+  const [top] = found
+  if (top?.kind !== 'post') return item
+  return { ...item, link_title: top.title, link_url: top.link_url ?? top.url }
+}
+
 export function createPreviewSource({
-  watch,
   watches,
   clock,
   budget,
 }: {
-  watch: Pick<Watch, 'page' | 'refetch'>
   watches: Watches
   clock: Clock
   /** Counts the cached pages. */
@@ -43,38 +57,26 @@ export function createPreviewSource({
   const share = createShare(clock, KEEP_MS, undefined, budget)
   const never = new AbortController().signal
   const cachedPage = share(
-    ({ kind, places, of = 'posts' }: PreviewBatch) =>
-      `${kind === 'all' ? of : kind} ${kind} ${joinPlaces(kind, places)}`,
-    async ({ kind, places, of = 'posts' }) => {
+    ({ source = HOME, kind, places, of = 'posts' }: PreviewBatch) =>
+      `${kind === 'all' ? of : kind} ${kind} ${source} ${joinPlaces(kind, places)}`,
+    async ({ source = HOME, kind, places, of = 'posts' }) => {
       const place = joinPlaces(kind, places)
-      if (kind !== 'all')
-        return watch.page({ kind, place }, { limit: PAGE_ROWS, after: null }, never)
-      return watches.get(place)?.newest(of, never) ?? fail({ kind: 'not_found', reason: 'absent' })
+      const watch = watches.get(kind === 'all' ? place : source)
+      if (watch === undefined) return fail({ kind: 'not_found', reason: 'absent' })
+      return watch.sample({ kind, place, of }, kind === 'all' ? SAMPLE_ROWS : PAGE_ROWS, never)
     },
   )
-
-  /** Lookups by id return comments without the title of their post. */
-  async function withThread(item: Item): Promise<Item> {
-    if (item.kind === 'post' || item.link_title !== null) return item
-    const found = await watch.refetch([`t3_${item.post_id}`])
-    const [top] = found.ok ? found.value : []
-    if (top?.kind !== 'post') return item
-    return { ...item, link_title: top.title, link_url: top.link_url ?? top.url }
-  }
 
   return {
     page: cachedPage,
     async item(key) {
       const { source, name: fullname } = ofItemKey(key)
-      if (source !== HOME) {
-        const found = await watches.get(source)?.refetch([fullname])
-        if (found?.fault) return fail(found.fault)
-        return ok(found?.found[0] ?? null)
-      }
-      const found = await watch.refetch([fullname])
-      if (!found.ok) return found
-      const item = found.value.find(({ name }) => name === fullname)
-      return ok(item === undefined ? null : await withThread(item))
+      const watch = watches.get(source)
+      if (watch === undefined) return ok(null)
+      const { found, fault } = await watch.refetch([fullname])
+      if (fault !== null) return fail(fault)
+      const item = found.find(({ name }) => name === fullname)
+      return ok(item === undefined ? null : await withThread(watch, item))
     },
   }
 }
@@ -84,12 +86,13 @@ export function createPreviewSource({
  * filter takes, one request each for a source that is read by ids.
  */
 export function previewBatches(
-  places: readonly { kind: FeedKind; place: string }[],
+  places: readonly WatchedFeed[],
   most: number,
   listed: readonly Listed[] = ['posts'],
 ): PreviewBatch[] {
-  const kinds = [...Map.groupBy(places, ({ kind }) => kind)]
-  return kinds.flatMap(([kind, mine]): PreviewBatch[] => {
+  const kinds = [...Map.groupBy(places, ({ source, kind }) => `${kind} ${source ?? ''}`).values()]
+  return kinds.flatMap((mine): PreviewBatch[] => {
+    const [{ source, kind } = { source: undefined, kind: 'all' as const }] = mine
     const names = mine.map(({ place }) => place)
     const requests_max = Math.max(1, Math.floor(most / kinds.length))
     // Other kinds cannot be combined, or become too long: the first ones are a sample of all.
@@ -98,9 +101,10 @@ export function previewBatches(
         .slice(0, Math.max(1, Math.floor(requests_max / listed.length)))
         .flatMap((it) => listed.map((of) => ({ kind, places: [it], of })))
     if (kind !== 'posts' && kind !== 'comments')
-      return names.slice(0, requests_max).map((it) => ({ kind, places: [it] }))
+      return names.slice(0, requests_max).map((it) => ({ source, kind, places: [it] }))
     const count = Math.min(requests_max, names.length)
     return Array.from({ length: count }, (_, at) => ({
+      source,
       kind,
       places: names.filter((__, i) => i % count === at),
     }))

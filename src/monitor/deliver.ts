@@ -11,7 +11,7 @@ import { countsOf, meetsThresholds, thresholdsOf } from '../core/filter/spec.ts'
 import { type Item, itemKey, MORE_PLACES } from '../core/forum/items.ts'
 import type { Naming } from '../core/forum/naming.ts'
 import { type Plan, utcDay } from '../core/limits/plan.ts'
-import type { Watch } from '../gateway/watch.ts'
+import { aheadOf, type Watches } from '../gateway/watch.ts'
 import { type Archiving, monitorScope, queueItems } from '../store/archive/queue.ts'
 import { afterCommit, type Db, transact } from '../store/db/connection.ts'
 import {
@@ -64,7 +64,7 @@ export type RouteDeps = {
   db: Db
   instance_id: string
   words: Naming
-  watch: Pick<Watch, 'clock_offset_ms'>
+  watches: Watches
   plan_of: (name: string) => Plan
   /** Items to archive; absent: none. */
   archive?: Archiving | undefined
@@ -179,14 +179,14 @@ const keyOf = ({ watcher, item }: Hit): string => matchKey(watcher.id, itemKey(i
 
 /** Records matches. Returns those of items that are new to their monitors, and the others. */
 function matchNew(
-  { db, watch }: DeliverDeps,
+  { db, watches }: DeliverDeps,
   hits: readonly Hit[],
   rows: ReadonlyMap<string, number>,
   now: number,
 ): { found: Hit[]; again: Hit[] } {
   if (hits.length === 0) return { found: [], again: [] }
   // True time, like the deliveries' own instants.
-  const matched_at = now + watch.clock_offset_ms()
+  const matched_at = now + aheadOf(watches)
   const inserted = insertMatches(
     db,
     hits.map((hit) => ({
@@ -381,7 +381,7 @@ type Planned = { row: NewDelivery; kind: DeliveryTarget['kind'] }
 function planDeliveries(deps: ContentDeps, messages: readonly Numbered[], now: number): Planned[] {
   const { db } = deps
   // A delivery counts for the day on which its row was written, by true time: a wrong clock makes no day longer.
-  const nextAt = createDeliveryTimes(db, now + deps.watch.clock_offset_ms())
+  const nextAt = createDeliveryTimes(db, now + aheadOf(deps.watches))
   const wanted = messages.flatMap((message) =>
     message.targets.map((target, nth) => ({
       message,

@@ -1,5 +1,4 @@
-import type { Watch } from '../gateway/watch.ts'
-import { coverageContext, type Watches } from '../gateway/watches.ts'
+import { coverageContext, type Watches } from '../gateway/watch.ts'
 import type { PatternJudge } from '../patterns/judge.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 import type { Db } from '../store/db/connection.ts'
@@ -19,7 +18,6 @@ export type JudgedDeps = {
   filters: Filters
   signal: AbortSignal
   patterns?: PatternJudge
-  watch: Pick<Watch, 'clock_earliest_ms'>
   watches: Watches
 }
 
@@ -44,7 +42,7 @@ export async function prewarmFilters(
  * when the daemon stops.
  */
 export async function recordJudged<T>(
-  { db, clock, log, patterns, signal, watch, watches }: JudgedDeps,
+  { db, clock, log, patterns, signal, watches }: JudgedDeps,
   feed_ids: readonly number[],
   record: () => T,
   slot?: PollSlot,
@@ -62,7 +60,7 @@ export async function recordJudged<T>(
     const owner = (monitor_id: string) => owners.get(monitor_id) ?? monitor_id
     const too_slow = await patterns.judge(needs, { owner, kind: 'check' })
     if (signal.aborted) return null
-    const coverage = coverageContext(watch, watches)
+    const coverage = coverageContext(watches)
     const pause = { reason: 'filter_too_slow', now: clock.now() } as const
     for (const { subjects, spent_ms } of too_slow)
       for (const monitor of subjects)

@@ -20,8 +20,7 @@ import {
 } from '../core/polling/position.ts'
 import { type NearPass, nextNear, nextPass } from '../core/polling/reread.ts'
 import type { Advance, Feed, PollJob, Skipped, Step, Unwritten } from '../core/polling/step.ts'
-import type { Watch } from '../gateway/watch.ts'
-import type { SourceWatch, Watches } from '../gateway/watches.ts'
+import type { ListingWatch, StepWatch } from '../gateway/watch.ts'
 import type { AccessEnds } from '../runtime/access-ends.ts'
 import { createOutages } from '../runtime/outages.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
@@ -48,8 +47,8 @@ export type Schedule = (now: number) => number
 export type Planner = {
   /** Plans again if that is due. `mono`: monotonic clock, ms. */
   planIfDue(mono: number): void
-  /** True while audits have requests left to use. */
-  mayAudit(mono: number): boolean
+  /** True while audits of a source have requests left to use. */
+  mayAudit(source: string, mono: number): boolean
   /** Milliseconds until they have some. */
   auditWait(mono: number): number
   changed(mono: number): void
@@ -57,7 +56,6 @@ export type Planner = {
 }
 
 export type MonitoringDeps = RecordDeps & {
-  watch: Watch
   clock: Clock
   signal: AbortSignal
   log: Log
@@ -68,15 +66,29 @@ export type MonitoringDeps = RecordDeps & {
   /** Learns of ways in that end. */
   ends?: AccessEnds
   schedule: Schedule
-  watches: Watches
   /** Seconds between two audits of a feed; 0 or absent: by its cadence. */
   audit_interval_s?: number
-  /** Requests a minute that the platform allows for polls; absent: no limit is known. */
-  requests_per_minute?: () => number
   /** Bytes that each source may add to the database in a day; absent: any number. */
   source_bytes_per_day?: () => number
   /** Wakes the loop that runs `checkDue`. */
   wake: () => void
+}
+
+type Asked = Pick<
+  ListingWatch,
+  'page' | 'place' | 'present' | 'byId' | 'ahead_ms' | 'earliest_ms' | 'copy_ms'
+>
+
+const refuse = async () => fail({ kind: 'unsupported', capability: 'monitor' } as const)
+/** Takes the place of a source that has left the configuration: its monitors rest. */
+const NOT_CONFIGURED: Asked = {
+  page: refuse,
+  place: async () => ({ kind: 'unverified' }),
+  present: refuse,
+  byId: refuse,
+  ahead_ms: () => 0,
+  earliest_ms: () => 0,
+  copy_ms: () => 0,
 }
 
 /** Requests for what a step has left, after it was recorded. */
@@ -91,26 +103,31 @@ export function createPollRunner(
   deps: MonitoringDeps,
   planner: Planner,
 ): (job: PollJob, slot: PollSlot) => Promise<void> {
-  const { db, clock, log, signal, watch: home, watches } = deps
+  const { db, clock, log, signal, watches } = deps
   const unwritten = new Map<number, Unwritten>()
   const outages = createOutages(clock)
   const near = new Map<number, NearPass>()
   const intake = createIntake(clock, deps.source_bytes_per_day ?? (() => Infinity))
-  const ask: Ask = {
+  const askOf = (home: Asked): Ask => ({
     page: (feed, paging) => home.page(feed, paging, signal),
-    place: home.subforum,
+    place: home.place,
     present: home.present,
-    refetch: home.refetch,
+    refetch: home.byId,
     known: (feed_ids, ids) => findPolled(db, feed_ids, ids),
     reload: (feed_ids, batch) => reloadExtras(db, feed_ids, batch),
     now: clock.now,
-    ahead_ms: home.clock_offset_ms,
-    earliest_ms: home.clock_earliest_ms,
-    copy_ms: () => home.copy_ms?.() ?? 0,
+    ahead_ms: home.ahead_ms,
+    earliest_ms: home.earliest_ms,
+    copy_ms: home.copy_ms,
     signal,
+  })
+
+  const stepWatchOf = (source: string): StepWatch | undefined => {
+    const watch = watches.get(source)
+    return watch?.proof === 'time_listing' ? undefined : watch
   }
 
-  const contextOf = (feed: Feed, watch: SourceWatch | undefined, started_at: number) => ({
+  const contextOf = (feed: Feed, watch: StepWatch | undefined, started_at: number) => ({
     feed,
     started_at,
     ended_at: clock.now(),
@@ -128,7 +145,7 @@ export function createPollRunner(
 
   const stepOf = (
     feed: Feed,
-    watch: SourceWatch,
+    watch: StepWatch,
     read: IdStep,
     { started_at, is_rest }: { started_at: number; is_rest: boolean },
   ): Step =>
@@ -245,7 +262,9 @@ export function createPollRunner(
 
   /** Reads a listing, unless its source may add nothing to the database for now. */
   async function readListing(job: PollJob, source: string): Promise<Advance | Skipped> {
+    const watch = watches.get(source)
     const wait_s = intake.wait_s(source)
+    const ask = askOf(watch?.proof === 'time_listing' ? watch : NOT_CONFIGURED)
     if (wait_s === 0) return walkListing(ask, job, unwritten)
     const retry_after_s = boundedWait(wait_s) ?? 0
     const page = async () => fail({ kind: 'unavailable', status: null, retry_after_s } as const)
@@ -258,7 +277,7 @@ export function createPollRunner(
   /** Reads what came to a source since the last step. */
   async function readStep(feed: Feed): Promise<Advance | Skipped> {
     const started_at = clock.now()
-    const watch = watches.get(feed.source)
+    const watch = stepWatchOf(feed.source)
     const failed = (fault: string, retry_after_s = 0): Advance =>
       one(failedStep(contextOf(feed, watch, started_at), { fault, retry_after_s }))
     if (watch === undefined) return failed('not_configured')
@@ -277,7 +296,7 @@ export function createPollRunner(
 
   /** Reads what a step has left for later, and then ids again, for as long as the next step is not due. */
   async function readRest(feed: Feed, began: number): Promise<void> {
-    const watch = watches.get(feed.source)
+    const watch = stepWatchOf(feed.source)
     if (watch === undefined) return
     let at = feed
     const due = began + feed.interval_s * 1000
@@ -297,7 +316,7 @@ export function createPollRunner(
   }
 
   /** Reads and records what steps have left for later; null: nothing, or no request for it. */
-  async function settleNext(feed: Feed, watch: SourceWatch): Promise<Step | null> {
+  async function settleNext(feed: Feed, watch: StepWatch): Promise<Step | null> {
     const started_at = clock.now()
     const state = positionOf(feed)?.state
     if (state === undefined || watch.settle === undefined || intake.wait_s(feed.source) > 0)
@@ -318,7 +337,7 @@ export function createPollRunner(
   }
 
   /** Requests ids again that had no item, that were passed, or under which items may be listed late; null: none. */
-  async function rereadNext(feed: Feed, watch: SourceWatch): Promise<Step | null> {
+  async function rereadNext(feed: Feed, watch: StepWatch): Promise<Step | null> {
     if (intake.wait_s(feed.source) > 0) return null
     const pass = near.get(feed.id) ?? { rest: null, at: -Infinity, is_next: true }
     near.set(feed.id, pass)

@@ -1,8 +1,7 @@
 import { countsOf, meetsThresholds } from '../core/filter/spec.ts'
-import { HOME, type Item, itemKey, ofItemKey } from '../core/forum/items.ts'
+import { type Item, itemKey, ofItemKey } from '../core/forum/items.ts'
 import { isAhead } from '../core/limits/plan.ts'
-import type { Watch } from '../gateway/watch.ts'
-import type { Watches } from '../gateway/watches.ts'
+import { aheadOf } from '../gateway/watch.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { type Db, transact } from '../store/db/connection.ts'
 import {
@@ -21,8 +20,6 @@ import type { Hit } from './match.ts'
 // are read again by id, many in one request, until they are stale.
 
 export type RecheckDeps = DeliverDeps & {
-  watch: Watch
-  watches: Watches
   clock: Clock
   signal: AbortSignal
 }
@@ -39,9 +36,9 @@ type Found = { matched: number; pending: number }
 const NONE: Found = { matched: 0, pending: 0 }
 
 export async function recheckCandidates(deps: RecheckDeps): Promise<Found> {
-  const { db, clock, watch, signal } = deps
+  const { db, clock, signal } = deps
   const began_at = clock.now()
-  transact(db, () => pruneCandidates(db, began_at + watch.clock_offset_ms()))
+  transact(db, () => pruneCandidates(db, began_at + aheadOf(deps.watches)))
   const names = listDueCandidates(db, began_at - RECHECK_EVERY_MS, RECHECK_MAX)
   if (names.length === 0) return NONE
   const { tried, found } = await refetch(deps, names)
@@ -61,15 +58,13 @@ export async function recheckCandidates(deps: RecheckDeps): Promise<Found> {
 
 /** Reads items by their keys, each from its source. `tried`: the keys that were requested. */
 async function refetch(
-  { watch, watches, signal }: RecheckDeps,
+  { watches, signal }: RecheckDeps,
   keys: readonly string[],
 ): Promise<{ tried: ReadonlySet<string>; found: Item[] }> {
   const by_source = Map.groupBy(keys.map(ofItemKey), ({ source }) => source)
   const parts = await Promise.all(
     [...by_source].map(async ([source, mine]) => {
       const names = mine.map(({ name }) => name)
-      if (source === HOME)
-        return { source: undefined, tried: names, found: await refetchHome(watch, names, signal) }
       const read = await watches.get(source)?.refetch(names, signal)
       return { source, ...(read ?? { tried: names, found: [] }) }
     }),
@@ -80,17 +75,6 @@ async function refetch(
     ),
     found: parts.flatMap(({ found }) => found),
   }
-}
-
-/** A read by id masks what was removed meanwhile: only what it shows as live is an item. */
-async function refetchHome(watch: Watch, names: string[], signal: AbortSignal): Promise<Item[]> {
-  if (watch.states === undefined) {
-    const items = await watch.refetch(names, signal)
-    return items.ok ? items.value : []
-  }
-  const states = await watch.states(names, signal)
-  if (!states.ok) return []
-  return [...states.value.values()].flatMap((it) => (it.state === 'live' ? [it.item] : []))
 }
 
 /** The match of a candidate that reached its thresholds; null: not yet. */

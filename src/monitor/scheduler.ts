@@ -1,9 +1,10 @@
 import { Cron } from 'croner'
 
+import { HOME } from '../core/forum/items.ts'
 import { beginningAt } from '../core/limits/plan.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
 import { FULL_PAGE, planBatches } from '../core/polling/batching.ts'
-import { coverageContext } from '../gateway/watches.ts'
+import { coverageContext, earliestOf, type ListingWatch } from '../gateway/watch.ts'
 import { createJumpWatch } from '../runtime/runtime.ts'
 import { type Db, transact } from '../store/db/connection.ts'
 import { clampBundles, nextCloseAt, rebaseBundles } from '../store/monitoring/bundles.ts'
@@ -29,12 +30,37 @@ const AUDIT_PLAN_EVERY_MS = 20_000
 /** Delay of planning after a change, so that changes in a row are planned together. */
 const SOON_MS = 5_000
 
-/** Creates the planner of batches and audits; the plan itself is stored in rows. */
-function createPlanner({
-  db,
-  audit_interval_s = 0,
-  requests_per_minute = () => Infinity,
-}: Pick<MonitoringDeps, 'db' | 'audit_interval_s' | 'requests_per_minute'>): Planner {
+type PlannerDeps = Pick<MonitoringDeps, 'db' | 'audit_interval_s' | 'watches'>
+
+/** A planner for each source whose listings are polled: their budgets have nothing in common. */
+function createPlanners(deps: PlannerDeps): Planner {
+  const planners = new Map<string, Planner>()
+  function plannerOf(source: string): Planner | undefined {
+    const known = planners.get(source)
+    const watch = deps.watches.get(source)
+    if (known !== undefined || watch?.proof !== 'time_listing') return known
+    const made = createPlanner(deps, watch)
+    planners.set(source, made)
+    return made
+  }
+  const all = () => [...deps.watches.keys()].flatMap((it) => plannerOf(it) ?? [])
+  return {
+    changed: (mono) => all().forEach((it) => it.changed(mono)),
+    planIfDue: (mono) => all().forEach((it) => it.planIfDue(mono)),
+    mayAudit: (source, mono) => plannerOf(source)?.mayAudit(source, mono) ?? false,
+    auditWait: (mono) => Math.min(Infinity, ...all().map((it) => it.auditWait(mono))),
+    learn(advance, new_items, mono) {
+      const source = advance.steps[0]?.feed.source
+      if (source !== undefined) plannerOf(source)?.learn(advance, new_items, mono)
+    },
+  }
+}
+
+/** Creates the planner of batches and audits of a source; the plan itself is stored in rows. */
+function createPlanner(
+  { db, audit_interval_s = 0 }: PlannerDeps,
+  { name: source, per_minute: perMinute }: ListingWatch,
+): Planner {
   let due_at = -Infinity
   let audits_due_at = -Infinity
   let allowance = 0
@@ -49,23 +75,23 @@ function createPlanner({
     planIfDue(mono) {
       if (mono >= due_at) {
         transact(db, () => {
-          const loads = listFeedLoads(db)
+          const loads = listFeedLoads(db, source)
           writeBatches(db, loads, planBatches(loads))
         })
         due_at = mono + PLAN_EVERY_MS
       }
       if (mono >= audits_due_at) {
-        const per_minute = requests_per_minute()
+        const per_minute = perMinute()
         // Without a usable account nothing is known of the budget: the last plan stays.
         if (per_minute > 0) {
           allowance = transact(db, () =>
-            planAudits(db, { configured_s: audit_interval_s, per_minute }),
+            planAudits(db, { source, configured_s: audit_interval_s, per_minute }),
           )
         }
         audits_due_at = mono + AUDIT_PLAN_EVERY_MS
       }
     },
-    mayAudit(mono) {
+    mayAudit(_, mono) {
       saved = refill(saved, mono, allowance)
       return saved.tokens > 0
     },
@@ -99,7 +125,7 @@ export type Monitoring = {
   idle(): Promise<void>
 }
 
-/** Polls at once: enough that one slow answer does not delay the others, few enough for the platform. */
+/** Polls of a source at once: enough that one slow answer does not delay the others, few enough for the platform. */
 const POLLS_MAX = 4
 /** Polls beside these whose patterns are evaluated; each holds the items that it has read. */
 const JUDGED_POLLS_MAX = 32
@@ -117,14 +143,13 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
   const running = new Set<Promise<void>>()
   const busy = { feeds: new Set<number>(), batches: new Set<number>() }
   const jumped = createJumpWatch(clock)
-  const planner = createPlanner(deps)
+  const planner = createPlanners(deps)
   const runPoll = createPollRunner(deps, planner)
-  let active_polls = 0
+  const active_polls = new Map<string, number>()
   let judged_polls = 0
   let rechecking = false
-  const { recheck_share = 0, requests_per_minute = () => Infinity } = deps
-  const verifier =
-    recheck_share > 0 ? createVerifier({ ...deps, recheck_share, requests_per_minute }) : null
+  const { recheck_share = 0 } = deps
+  const verifier = recheck_share > 0 ? createVerifier({ ...deps, recheck_share }) : null
   let verifying = false
   let next_poll_at = -Infinity
   let recovered = false
@@ -136,12 +161,9 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
   /** Monitors of all sources watch those that there are now. */
   function followSources(): void {
     const now = clock.now()
-    const active_since = beginningAt(now, deps.watch.clock_earliest_ms())
-    const has_home = deps.words.home !== null
-    const coverage = coverageContext(deps.watch, deps.watches)
-    transact(db, () =>
-      attachConfigured(db, deps.watches, { active_since, now, has_home }, coverage),
-    )
+    const active_since = beginningAt(now, earliestOf(deps.watches))
+    const coverage = coverageContext(deps.watches)
+    transact(db, () => attachConfigured(db, deps.watches, { active_since, now }, coverage))
   }
 
   transact(db, () => {
@@ -180,17 +202,23 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     running.add(task)
   }
 
-  const isFull = () => active_polls >= POLLS_MAX
+  const slotsOf = (source: string): number => POLLS_MAX - (active_polls.get(source) ?? 0)
+  /** Sources of which no listing can start until a slot is free, which wakes the loop. */
+  const fullSources = (): string[] => [...active_polls.keys()].filter((it) => slotsOf(it) <= 0)
 
   /** Each source that is read by ids answers at its own pace, and takes no slot from the others. */
   function startDuePolls(now: number): void {
     const claimed = transact(db, () =>
       claimDuePolls(db, {
         now,
-        limit: POLLS_MAX - active_polls,
+        full: fullSources(),
+        slotsOf,
         in_progress: busy,
-        may_audit: planner.mayAudit(clock.mono()),
-        intervalMaxOf: (source) => deps.watches.get(source)?.interval_max_s ?? Infinity,
+        mayAudit: (source) => planner.mayAudit(source, clock.mono()),
+        intervalMaxOf(source) {
+          const watch = deps.watches.get(source)
+          return watch?.proof === 'time_listing' ? Infinity : (watch?.interval_max_s ?? Infinity)
+        },
       }),
     )
     for (const job of claimed) {
@@ -199,12 +227,14 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
       const batch_id = job.batch?.id ?? null
       for (const { id } of feeds) busy.feeds.add(id)
       if (batch_id !== null) busy.batches.add(batch_id)
+      const source = feeds[0]?.source ?? HOME
       let released = by_ids
-      if (!by_ids) active_polls += 1
-      const free = (): void => {
-        if (isFull()) next_poll_at = -Infinity
-        active_polls -= 1
+      const occupy = (count: number): void => {
+        if (slotsOf(source) <= 0) next_poll_at = -Infinity
+        active_polls.set(source, (active_polls.get(source) ?? 0) + count)
       }
+      if (!by_ids) occupy(1)
+      const free = (): void => occupy(-1)
       const release = (): void => {
         if (released || judged_polls >= JUDGED_POLLS_MAX) return
         released = true
@@ -230,7 +260,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
 
   /** Time of the next check of stored items, which polls never wait for. */
   function nextVerifyAt(): number {
-    if (verifier === null || verifying || isFull()) return Infinity
+    if (verifier === null || verifying || slotsOf(HOME) <= 0) return Infinity
     return verifier.nextAt()
   }
 
@@ -260,15 +290,13 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
       if (now >= next_poll_at) {
         planner.planIfDue(clock.mono())
         startDuePolls(now)
-        // An audit that is due waits for its requests, and nothing is to be done before it has them. With every slot
-        // taken no listing can start until one is free, which wakes the loop.
-        const due_at = isFull()
-          ? nextFeedDueAt(db, { in_progress: busy.feeds, listings: false })
-          : Math.min(
-              nextFeedDueAt(db, { in_progress: busy.feeds }),
-              Math.max(nextAuditDueAt(db), now + planner.auditWait(clock.mono())),
-              now + DUE_CHECK_MS,
-            )
+        const full = fullSources()
+        // An audit that is due waits for its requests, and nothing is to be done before it has them.
+        const due_at = Math.min(
+          nextFeedDueAt(db, { in_progress: busy.feeds, full }),
+          Math.max(nextAuditDueAt(db, full), now + planner.auditWait(clock.mono())),
+          full.length > 0 ? Infinity : now + DUE_CHECK_MS,
+        )
         next_poll_at = due_at === Infinity ? Infinity : deps.schedule(Math.max(now, due_at - 1))
       }
       if (verifier !== null && nextVerifyAt() <= now) {

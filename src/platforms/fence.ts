@@ -6,7 +6,7 @@ import { boundedWait, WAIT_MAX_S } from '../core/base/wait.ts'
 import type { ItemState, Node } from '../core/forum/items.ts'
 import type { Acted } from '../core/forum/native-refusals.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
-import type { Platform } from './port.ts'
+import type { SourceReads } from './port.ts'
 import type { SourceTrace } from './source-state.ts'
 import type { IdWatch, LeftOut, Reread, Source, WatchStep } from './source.ts'
 import { identityOf, wrongField } from './values.ts'
@@ -50,7 +50,7 @@ type FenceOptions = {
   clock: Pick<Clock, 'now'>
   log: Log
   left_out: Pick<LeftOutRows, 'add'>
-  commentOf: Platform['commentOf']
+  commentOf: SourceReads['commentOf']
   name: string
   /** Learns the results of all reads but those with a session of a caller. */
   trace: Pick<SourceTrace, 'result'>
@@ -203,13 +203,14 @@ const fencedWatch = (watch: IdWatch, { read }: Fence): IdWatch => ({
 /** The reads of a port within a fence. */
 export function fencedReads<Port extends object>(port: Port, { read }: Pick<Fence, 'read'>): Port {
   const within = { ...port }
-  for (const [key, reader] of Object.entries(port)) Reflect.set(within, key, read(reader))
+  for (const [key, reader] of Object.entries(port))
+    if (key !== 'commentOf') Reflect.set(within, key, read(reader))
   return within
 }
 
 /** A source whose readers and acts are within the fence. */
 export function fenced(source: Source, options: Omit<FenceOptions, 'commentOf'>): Source {
-  const fence = createFence({ ...options, commentOf: source.commentOf })
+  const fence = createFence({ ...options, commentOf: source.reads.commentOf })
   const { acts, watch, states, newestPosts } = source
   const { login, numbered, comment, vote, message } = acts
   return {

@@ -299,7 +299,7 @@ export type Tree = {
  * Port of the forum platform. Names and ids are checked by the caller (`[A-Za-z0-9_-]`); sorts and
  * times are the port's own words. Failures of the platform are returned as faults, never thrown.
  */
-export type Platform = {
+export type SourceReads = {
   posts(
     query: Paging & { subforums: string[]; sort: string; t: string | null },
     call: Call,
@@ -381,18 +381,6 @@ export type Platform = {
   community(name: string, call: Call): Promise<Outcome<Community>>
   moderators(name: string, call: Call): Promise<Outcome<Moderator[]>>
   commentOf(node: Node): Comment
-  /**
-   * Offset of the platform's clock to ours in ms, positive if it is ahead; 0 until three answers
-   * agree that it exceeds 60 s.
-   */
-  clock_offset_ms(): number
-  /**
-   * The same without the 60 s threshold, accurate to about a second; 0 until three answers were
-   * measured.
-   */
-  clock_measured_ms(): number
-  /** The highest age of the last answers in caches, ms; absent: there are none. */
-  copy_ms?(): number
 }
 
 /**
@@ -405,7 +393,9 @@ export type ItemStates = (
 ) => Promise<Outcome<Map<string, ItemState>>>
 
 export type Listings = {
-  [Name in keyof Platform as Platform[Name] extends ListingCall ? Name : never]: Platform[Name]
+  [
+    Name in keyof SourceReads as SourceReads[Name] extends ListingCall ? Name : never
+  ]: SourceReads[Name]
 }
 type ListingCall = (query: never, call: never) => Promise<Outcome<Listing<unknown>>>
 

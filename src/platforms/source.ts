@@ -1,5 +1,5 @@
 import { recordOf } from '../core/base/object.ts'
-import { fail, type Outcome } from '../core/base/result.ts'
+import { fail, ok, type Outcome } from '../core/base/result.ts'
 import { peerUrl } from '../core/base/url.ts'
 import type { Item } from '../core/forum/items.ts'
 import type { Acted } from '../core/forum/native-refusals.ts'
@@ -7,13 +7,9 @@ import type { PermalinkTarget } from '../core/forum/permalink.ts'
 import type { Direction, PostedOrPending, SentMessage } from '../core/forum/writes.ts'
 import type { ChangesWaiting } from '../core/polling/coverage.ts'
 import type { ByteAllowance, HttpCall, HttpClientOptions } from './http.ts'
-import type { ItemStates, LoginCode, LoginRequest, Platform, Use } from './port.ts'
+import type { ItemStates, LoginCode, LoginRequest, SourceReads, Use } from './port.ts'
 
-/** The reads of the port that a source may have; each is a capability of its name. */
-export type SourceReads = Omit<
-  Platform,
-  'me' | 'feed' | 'commentOf' | 'clock_offset_ms' | 'clock_measured_ms' | 'copy_ms'
->
+/** The reads that a source may have; each is a capability of its name. */
 export const READ_CAPABILITIES = [
   'posts',
   'comments',
@@ -281,6 +277,8 @@ export type Source = {
   capabilities: ReadonlySet<Capability>
   reads: SourceReads
   watch: IdWatch | null
+  /** Its listings are polled. Default: false. */
+  has_listings?: true
   /** True: names of places and users have the form of those of `home`. Default: false. */
   has_names_of_home?: true
   /** The newest posts with fewer requests than `posts` takes; absent: that is one request. */
@@ -300,8 +298,10 @@ export type Source = {
   partialFor?(place: string): PartialReason | null
   /** Post, or comment under it, that a link to the source leads to; null if it is none. */
   targetOf(url: URL): PermalinkTarget | null
-  commentOf: Platform['commentOf']
+  /** Lead of its clock over ours, ms, accurate to about a second; 0 until three answers were measured. */
   clock_offset_ms(): number
+  /** The highest age of the last answers in caches, ms; absent: there are none. */
+  copy_ms?(): number
   /** Rows that were left out since the start; null or absent: none. */
   left_out?(): LeftOut | null
   /** Requests a minute that the source allows now; absent: the configured ones. */
@@ -324,13 +324,17 @@ export function itemAt(
 
 export const unsupported = (capability: string) => fail({ kind: 'unsupported', capability })
 
-const NO_READS = recordOf(READ_CAPABILITIES, (name) => async () => unsupported(name))
+const NO_READS = {
+  ...recordOf(READ_CAPABILITIES, (name) => async () => unsupported(name)),
+  feed: async () => unsupported('session'),
+  me: async () => ok(null),
+}
 
 /** All reads of the port: those that a source has, the others as `unsupported`. */
-export const withUnsupported = (reads: Partial<SourceReads>): SourceReads => ({
-  ...NO_READS,
-  ...reads,
-})
+export const withUnsupported = (
+  reads: Partial<SourceReads>,
+  commentOf: SourceReads['commentOf'],
+): SourceReads => ({ ...NO_READS, ...reads, commentOf })
 
 export const readCapabilities = (reads: Partial<SourceReads>): ReadCapability[] =>
   READ_CAPABILITIES.filter((name) => reads[name] !== undefined)

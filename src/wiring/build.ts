@@ -1,30 +1,29 @@
 import { join } from 'node:path'
 
-import { createPool, type Pool } from '../accounts/pool.ts'
-import { createProbe } from '../accounts/probe.ts'
+import { joinPools } from '../accounts/pool.ts'
 import { createApp } from '../api/app.ts'
 import { onDeliveries } from '../api/dashboard/counters.ts'
 import { countAttempt } from '../api/metrics/counters.ts'
 import { coverageOf } from '../api/monitors/health.ts'
 import { createReadsHealth } from '../api/status.ts'
 import { createArchive } from '../archive/archive.ts'
-import { type Config, furtherOf, homeOf, sourceWords } from '../config/schema.ts'
+import { type Config, homeOf, sourceWords } from '../config/schema.ts'
 import { createAllowed } from '../core/base/address.ts'
 import type { ErasureReason } from '../core/delivery/envelope.ts'
+import { HOME } from '../core/forum/items.ts'
 import { createLinks } from '../core/forum/links.ts'
 import { createNaming } from '../core/forum/naming.ts'
 import { createByteBudget } from '../core/limits/byte-budget.ts'
 import { effectiveCadence, type Plan } from '../core/limits/plan.ts'
 import { createSender } from '../delivery/sender.ts'
 import { createTester } from '../delivery/test-delivery.ts'
-import { createReads } from '../gateway/reads.ts'
-import { createWatch } from '../gateway/watch.ts'
-import { coverageContext, type SourceWatch } from '../gateway/watches.ts'
+import { aheadOf, coverageContext, earliestOf, type Watch } from '../gateway/watch.ts'
 import { createAlarms } from '../monitor/maintenance.ts'
 import { createFilters } from '../monitor/match.ts'
 import { createProjector } from '../monitor/projections.ts'
 import { createMonitoring, createSchedule } from '../monitor/scheduler.ts'
 import { createStorage } from '../monitor/storage.ts'
+import { createEgress } from '../net/egress.ts'
 import { createGuard } from '../net/guard.ts'
 import { createPatternJudge } from '../patterns/judge.ts'
 import { createPatternThread } from '../patterns/thread.ts'
@@ -41,11 +40,17 @@ import { countSlots } from '../store/monitoring/monitors.ts'
 import { createDelivery, receiversOf } from './delivery.ts'
 import { createLoops } from './loops.ts'
 import { accountCounts, connectGauges, createObservers, onPlatformRequest } from './observers.ts'
-import { createPlatform, createWriteActions, hostsOf, longestAtPlatform } from './platform.ts'
+import { authority, longestAtPlatform } from './platform.ts'
 import { createRelevance } from './relevance.ts'
 import { createRoutes } from './routes.ts'
 import { endingSoon, sourceEnds } from './source-ends.ts'
-import { createConnect, hostPaceStore, type ReadySource, type SourceChange } from './sources.ts'
+import {
+  createConnect,
+  hostPaceStore,
+  type ReadySource,
+  refusingSource,
+  type SourceChange,
+} from './sources.ts'
 
 /**
  * Stands for a plan that was removed from the configuration: no new monitors, and the slowest cadence for existing
@@ -55,7 +60,6 @@ const NO_PLAN: Plan = { slots: 0, sitewide_slots: 0, cadence_s: 3600, daily_deli
 
 /** A mail has this many steps, each with its own time-out; a page may be read again through another identity. */
 const SEND_STEPS = 4
-const POLL_STEPS = 2
 const MIB = 1024 * 1024
 
 type AssemblyInput = {
@@ -82,6 +86,9 @@ type AssemblyInput = {
   lost: (reason: 'storage' | 'database_replaced') => void
   failing_loops: () => LoopFailure[]
 }
+
+const isUsable = ({ source, accounts }: ReadySource): boolean =>
+  accounts?.pool.usable() !== false && !source.isDown()
 
 /** Creates every part of the daemon from its dependencies. Nothing runs or listens yet. */
 export function assemble({
@@ -111,61 +118,36 @@ export function assemble({
 
   const guard = createGuard({ ...runtime, allowed: createAllowed(config.guard), timeout_ms })
   const ends = createAccessEnds({ clock, log })
-  const wiring = createPlatform(
-    config,
-    { ...runtime, log },
-    {
-      guard,
-      signal,
-      ends,
-      on_recovered: () => monitoring.resume(),
-      on_request: onPlatformRequest({ metrics, reads_health, files, requests, pool: () => pool }),
-    },
-  )
-  const { platform, account_client, close } = wiring
-  const pool: Pool = createPool({
+  const budget = createByteBudget(() => config.limits.in_flight_mib * MIB)
+  const egress = createEgress({ ...runtime, guard, ca: authority(config.requests.ca_file) })
+  const source_deps = {
+    runtime,
     db,
     ring,
     clock,
-    log,
-    client: account_client,
-    allow_anonymous: home?.accounts.allow_anonymous ?? false,
-    has_platform: home !== null,
-    signal,
-    nudge: () => wake('pool'),
-  })
-  const deadline_ms = config.requests.read_deadline_s * 1000
-  const budget = createByteBudget(() => config.limits.in_flight_mib * MIB)
-  const gateway = createReads({
-    budget,
-    platform,
-    identities: pool,
-    clock,
-    read_deadline_ms: deadline_ms,
-    read_wait_ms: () => config.limits.read_wait_s * 1000,
-    tree_fetches: config.limits.tree_fetches,
-    read_cache_ms: config.limits.read_cache_s * 1000,
-    on_read: (state) => metrics.count('reads_cache_total', { state }),
-    hosts: hostsOf(config),
-  })
-  const connect = createConnect(config, {
-    clock,
     random,
     log,
-    egress: wiring.egress,
+    guard,
+    egress,
     budget,
+    signal,
+    ends,
+    on_request: onPlatformRequest({ metrics, reads_health, files, requests }),
     on_read: (state) => metrics.count('reads_cache_total', { state }),
     on_recovered: () => monitoring.resume(),
     on_row: (source) => metrics.count('source_rows_left_out_total', { source }),
     paceOf: (host) => hostPaceStore({ db, log }, host),
-  })
+    wakePool: () => wake('pool'),
+    expect: (limit_ms, work) => expect('monitor', limit_ms, work),
+  } satisfies Parameters<typeof createConnect>[1]
+  const connect = createConnect(config, source_deps)
   const sources = new Map<string, ReadySource>()
-  const watches = new Map<string, SourceWatch>()
+  const watches = new Map<string, Watch>()
   function hold(it: ReadySource): void {
-    sources.set(it.name, it)
-    if (it.watch !== null) watches.set(it.name, it.watch)
+    sources.set(it.key, it)
+    if (it.watch !== null) watches.set(it.key, it.watch)
   }
-  for (const it of furtherOf(config)) hold(connect(it))
+  for (const it of config.source) hold(connect(it))
   const change_sources: SourceChange = {
     connect,
     start(it) {
@@ -175,39 +157,36 @@ export function assemble({
       app.compile()
       monitoring.followSources()
       wake('monitor')
+      wake('pool')
     },
     end(name) {
       if (sources.get(name)?.config.is_added !== true) return
       config.source = config.source.filter((it) => it.name !== name)
+      void sources.get(name)?.accounts?.close()
       sources.delete(name)
       watches.delete(name)
       monitoring.followSources()
     },
   }
-  const usable = () =>
-    home === null
-      ? [...sources.values()].some(({ source }) => !source.isDown())
-      : pool.usable() && !platform.isDown()
-  const write_actions = createWriteActions(
-    config,
-    { ...runtime, log },
-    { guard, wiring, identities: pool },
+  const pools = joinPools(
+    () =>
+      new Map(
+        [...sources].flatMap(([key, { accounts }]) =>
+          accounts === null ? [] : [[key, accounts.pool] as const],
+        ),
+      ),
   )
+  const first = sources.get(HOME)
+  const usable = () => (first === undefined ? [...sources.values()] : [first]).some(isUsable)
+  const clock_offset_ms = () => aheadOf(watches)
 
   const public_url = () => config.server.public_url || url()
   const links = createLinks({ ring, words, public_url })
   const { email, send, sealSecret, openSecret, sealCredentials } = createDelivery(
     { ...shared, ring, words },
-    { guard, links, public_url, clock_offset_ms: platform.clock_offset_ms },
+    { guard, links, public_url, clock_offset_ms },
   )
   const nudgeSender = () => wake('sender')
-  const watch = createWatch({
-    platform,
-    states: platform.states,
-    identities: pool,
-    clock,
-    deadline_ms,
-  })
   const sender = createSender({
     db,
     run_id,
@@ -264,7 +243,7 @@ export function assemble({
     log,
     words: { ...config.wire, ...sourceWords(config) },
     settings: config.archive,
-    clock_offset_ms: platform.clock_offset_ms,
+    clock_offset_ms,
     signal,
   })
   const { keep } = config.archive
@@ -273,19 +252,12 @@ export function assemble({
   const noteErased = (reasons: readonly ErasureReason[]): void => {
     for (const reason of reasons) metrics.count('items_erased_total', { reason })
     // An answer in the cache may hold an erased item, and which one does is not known.
-    gateway.forget()
     for (const { reads } of sources.values()) reads.forget()
   }
   const monitoring = createMonitoring({
     db,
     instance_id,
     words,
-    watch: {
-      ...watch,
-      page: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.page(...one)),
-      present: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.present(...one)),
-      refetch: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.refetch(...one)),
-    },
     watches,
     ends,
     clock,
@@ -298,7 +270,6 @@ export function assemble({
     freshness_ms: config.monitor.freshness_s * 1000,
     audit_interval_s: config.monitor.audit_interval_s,
     source_bytes_per_day: () => config.limits.source_mib_per_day * MIB,
-    requests_per_minute: () => pool.requestsPerMinute(),
     wake: () => wake('monitor'),
     archive: keep === 'nothing' ? undefined : { keep, on_queued: () => wake('archive') },
     recheck_share: config.retention.recheck_share,
@@ -316,7 +287,7 @@ export function assemble({
     {
       db,
       instance_id,
-      watch,
+      watches,
       plan_of,
       log,
       signal,
@@ -327,9 +298,10 @@ export function assemble({
 
   connectGauges(shared, {
     metrics,
-    pool,
-    platform,
-    platform_ahead_ms: watch.clock_earliest_ms,
+    pools,
+    sources,
+    true_ahead_ms: clock_offset_ms,
+    platform_ahead_ms: () => earliestOf(watches),
     reads_health,
     storage: storageReport,
     bytes_in_flight: budget.used,
@@ -339,7 +311,7 @@ export function assemble({
   })
 
   const view = {
-    ahead_ms: watch.clock_earliest_ms,
+    ahead_ms: () => earliestOf(watches),
     partialFor: (source: string, places: readonly string[]) =>
       watches.get(source)?.partialFor(places) ?? null,
   }
@@ -351,23 +323,20 @@ export function assemble({
     {
       budget,
       random,
+      runtime: { ...runtime, log },
       guard,
-      platform,
-      pool,
+      pools,
       patterns,
       archive,
-      gateway,
       sources,
       change_sources,
       watches,
       view,
-      write_actions,
+      refusing: refusingSource(config, source_deps),
       links,
       public_url,
       reads_health,
       requests,
-      session_check:
-        home === null ? null : createProbe({ client: account_client, jars: wiring.jars, clock }),
       plan_of,
       sealSecret,
       openSecret,
@@ -402,7 +371,7 @@ export function assemble({
     hosts: config.server.hosts,
     has_accounts: home !== null,
     page: async () => (await import('../page/assets.ts')).pageFiles(),
-    live: { tally, accounts: () => accountCounts(pool), ended: readers.signal },
+    live: { tally, accounts: () => accountCounts(pools), ended: readers.signal },
     public_url,
     reads_health,
     access_log: () => config.log.access,
@@ -430,12 +399,12 @@ export function assemble({
       clock,
       log,
       signal,
-      clock_offset_ms: watch.clock_offset_ms,
+      clock_offset_ms,
       retention_days: config.retention.days,
       archive_days: keep === 'nothing' ? 0 : config.archive.days,
       feedback_days: () => config.limits.feedback_days,
       ends: source_ends,
-      coverage: () => coverageContext(watch, watches),
+      coverage: () => coverageContext(watches),
     },
     {
       monitoring,
@@ -444,13 +413,12 @@ export function assemble({
         instance_id,
         clock,
         log,
-        clock_offset_ms: watch.clock_offset_ms,
+        clock_offset_ms,
         isDegraded: (monitor) =>
-          coverageOf({ db, log, watch, watches }, monitor, clock.now()).coverage.status ===
-          'degraded',
+          coverageOf({ db, log, watches }, monitor, clock.now()).coverage.status === 'degraded',
         on_pending: nudgeSender,
       }),
-      pool,
+      pools,
       operator,
       storage,
       nudgeSender,
@@ -461,7 +429,7 @@ export function assemble({
     db,
     clock,
     words,
-    clock_offset_ms: platform.clock_offset_ms,
+    clock_offset_ms,
     on_read: () => wake('archive'),
   })
   return {
@@ -469,12 +437,15 @@ export function assemble({
     sender,
     projections,
     monitoring: { ...monitoring, checkDue },
-    pool,
+    pools,
     storage,
     archive,
     judging,
     ...turns,
-    close,
+    async close() {
+      egress.close()
+      for (const { accounts } of sources.values()) await accounts?.close()
+    },
     endStreams,
     draftsIdle: async () => drafting()?.idle(),
     noteReload: (ok: boolean) => void Object.assign(last_reload, { ok }, ok && { at: clock.now() }),

@@ -1,4 +1,4 @@
-import type { Pool } from '../accounts/pool.ts'
+import type { Pools } from '../accounts/pool.ts'
 import type { DraftExecutor } from '../api/drafts/executor.ts'
 import type { SourceEnd } from '../core/limits/ends-at.ts'
 import type { OperatorNotifier } from '../delivery/operator.ts'
@@ -31,7 +31,7 @@ type Parts = {
   monitoring: Monitoring
   /** Checks the alarms of monitors; returns the next instant to run. */
   checkAlarms: () => number
-  pool: Pick<Pool, 'reload'>
+  pools: Pick<Pools, 'reload'>
   operator: Pick<OperatorNotifier, 'turn'>
   storage: Pick<Storage, 'changedBeside' | 'full'>
   nudgeSender: () => void
@@ -41,7 +41,7 @@ type Parts = {
 
 export function createLoops(
   context: LoopContext,
-  { monitoring, checkAlarms, pool, operator, storage, nudgeSender, drafting }: Parts,
+  { monitoring, checkAlarms, pools, operator, storage, nudgeSender, drafting }: Parts,
 ) {
   const { db, clock, log } = context
   const stalls = createStallWatch({ db, clock, log })
@@ -57,7 +57,7 @@ export function createLoops(
     nudgeSender()
     monitoring.nudge()
     // An account that was paused before a draft was approved must not execute it.
-    pool.reload()
+    pools.reload()
     drafting()?.resumeQueued()
   }
 

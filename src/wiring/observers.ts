@@ -1,4 +1,4 @@
-import type { Pool } from '../accounts/pool.ts'
+import type { Pool, Pools } from '../accounts/pool.ts'
 import { createTally } from '../api/dashboard/counters.ts'
 import {
   countEnded,
@@ -11,18 +11,19 @@ import { type GaugeSources, registerGauges } from '../api/metrics/gauges.ts'
 import { createMetrics, type Metrics } from '../api/metrics/registry.ts'
 import { createRequestCounts, type RequestCounts } from '../api/operator/accounts.ts'
 import type { ReadsHealth } from '../api/status.ts'
-import { type Config, homeOf } from '../config/schema.ts'
+import type { Config } from '../config/schema.ts'
 import type { AccountState } from '../core/accounts/status.ts'
+import { HOME } from '../core/forum/items.ts'
 import { createOperatorNotifier, createTrustedGuard } from '../delivery/operator.ts'
 import { createTransport } from '../net/transport.ts'
 import { ANONYMOUS, type Identity } from '../platforms/port.ts'
-import type { Forum } from '../platforms/reddit/adapter.ts'
 import type { RequestEvent } from '../platforms/reddit/request.ts'
 import type { FileShortage } from '../runtime/file-shortage.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { listAccounts } from '../store/accounts/accounts.ts'
 import type { Db } from '../store/db/connection.ts'
 import type { Receivers } from './delivery.ts'
+import type { ReadySource } from './sources.ts'
 
 type ObserverContext = { config: Config; runtime: Runtime; db: Db; receivers: Receivers }
 
@@ -63,13 +64,12 @@ type Listeners = {
   reads_health: ReadsHealth
   files: FileShortage
   requests: RequestCounts
-  pool: () => Pick<Pool, 'onRequest'>
 }
 
-/** Reports the outcome of each request to the platform. */
+/** Reports the outcome of each request to a source with accounts. */
 export const onPlatformRequest =
-  ({ metrics, reads_health, files, requests, pool }: Listeners) =>
-  (event: RequestEvent, through: Identity): void => {
+  ({ metrics, reads_health, files, requests }: Listeners) =>
+  (source: string, pool: Pick<Pool, 'onRequest'>, event: RequestEvent, through: Identity): void => {
     const { identity: identity_id, path_kind, fault, duration_ms } = event
     const owner = identity_id.startsWith('caller:') ? 'caller' : 'pool'
     // No request was made: neither the platform nor the account is to blame.
@@ -84,10 +84,10 @@ export const onPlatformRequest =
     if (event.status !== null) files.enough()
     // A caller's own session proves nothing about the pool.
     if (owner === 'pool') {
-      reads_health.record(fault?.kind ?? null)
+      if (source === HOME) reads_health.record(fault?.kind ?? null)
       requests.count(identity_id, fault?.kind === 'blocked')
     }
-    pool().onRequest(event, through)
+    pool.onRequest(event, through)
     const outcome = fault?.kind ?? 'ok'
     metrics.count('upstream_requests_total', { kind: path_kind, identity: owner, outcome })
     metrics.observe('upstream_request_seconds', duration_ms / 1000)
@@ -95,51 +95,55 @@ export const onPlatformRequest =
 
 type GaugeDeps = Pick<
   GaugeSources,
-  'storage' | 'bytes_in_flight' | 'failing_loops' | 'reloads' | 'platform_ahead_ms'
+  | 'storage'
+  | 'bytes_in_flight'
+  | 'failing_loops'
+  | 'reloads'
+  | 'platform_ahead_ms'
+  | 'true_ahead_ms'
 > & {
   metrics: Metrics
-  pool: Pool
-  platform: Pick<
-    Forum,
-    'budget' | 'clock_offset_ms' | 'clock_measured_ms' | 'isClockKnown' | 'isDown'
-  >
+  pools: Pools
+  sources: ReadonlyMap<string, ReadySource>
   reads_health: ReadsHealth
   signal: AbortSignal
 }
 
 export function connectGauges(
   { config, runtime, db }: Omit<ObserverContext, 'receivers'>,
-  { metrics, pool, platform, reads_health, signal, ...sources }: GaugeDeps,
+  { metrics, pools, sources, reads_health, signal, ...others }: GaugeDeps,
 ): void {
+  const home = sources.get(HOME)?.accounts ?? null
   registerGauges(metrics, {
-    ...sources,
+    ...others,
     db,
     clock: runtime.clock,
     fence: runtime.fence,
     accounts: () => {
       // The states in memory are newer than the stored ones.
-      const states = new Map(pool.list().map(({ name, state }) => [name, state]))
+      const states = new Map(pools.list().map(({ name, state }) => [name, state]))
       const account_rows = listAccounts(db).map(({ id, name, state }) => ({
         name,
         state: states.get(name) ?? state,
-        budget: pool.budget(id),
+        budget: pools.budget(id),
       }))
-      return [...account_rows, { name: '', state: 'anonymous', budget: platform.budget(ANONYMOUS) }]
+      const budget = home?.forum.budget(ANONYMOUS) ?? null
+      return [...account_rows, { name: '', state: 'anonymous', budget }]
     },
-    has_platform: homeOf(config) !== null,
-    usable: pool.usable,
-    unreachable: platform.isDown,
+    has_platform: home !== null,
+    usable: () => home?.pool.usable() === true,
+    unreachable: () => home?.forum.isDown() === true,
     reads: reads_health.state,
-    true_ahead_ms: platform.clock_offset_ms,
     attempts_max: config.delivery.retry_delays_s.length,
-    clock_offset_ms: () => (platform.isClockKnown() ? platform.clock_measured_ms() : null),
+    clock_offset_ms: () =>
+      home?.forum.isClockKnown() === true ? home.forum.clock_offset_ms() : null,
     read_price: () => config.billing.price_micros.read,
     worst_stall: watchLateness(metrics, runtime, signal),
   })
 }
 
-export function accountCounts(pool: Pool) {
-  const states = pool.list().map(({ state }) => state)
+export function accountCounts(pools: Pools) {
+  const states = pools.list().map(({ state }) => state)
   const of = (state: AccountState) => states.filter((it) => it === state).length
   return { usable: of('ready'), cooling: of('cooling'), needs_login: of('needs_login') }
 }

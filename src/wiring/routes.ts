@@ -1,6 +1,7 @@
 import type { AnyElysia } from 'elysia'
 
-import type { Pool } from '../accounts/pool.ts'
+import type { Pools } from '../accounts/pool.ts'
+import { createProbe } from '../accounts/probe.ts'
 import { feedback } from '../api/account/feedback.ts'
 import type { MonitorView } from '../api/account/problems.ts'
 import { archiveRoutes } from '../api/archive/routes.ts'
@@ -41,22 +42,21 @@ import { messageWrites } from '../api/writes/messages.ts'
 import { type LoadPicture, profileWrites } from '../api/writes/profile.ts'
 import { voteWrites } from '../api/writes/votes.ts'
 import type { Archive } from '../archive/archive.ts'
-import { apiKeyOf, type Config, homeOf } from '../config/schema.ts'
+import { apiKeyOf, type Config, homeOf, sourceKey } from '../config/schema.ts'
+import { HOME } from '../core/forum/items.ts'
 import type { Links } from '../core/forum/links.ts'
+import { IMAGE_BYTES_MAX } from '../core/forum/writes.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { Plan } from '../core/limits/plan.ts'
 import type { ModelReport } from '../core/relevance/judgement.ts'
-import type { LoginSuccess, SignInRequest } from '../gateway/login.ts'
 import type { Reads } from '../gateway/reads.ts'
 import { createPreviewSource } from '../gateway/sampling.ts'
-import { createWatch } from '../gateway/watch.ts'
-import type { Watches } from '../gateway/watches.ts'
-import { type AccountWrites, createSourceSignIn, createSourceWrites } from '../gateway/writes.ts'
+import { aheadOf, type Watches } from '../gateway/watch.ts'
+import { createDownload } from '../net/download.ts'
 import { createCheck, createProxyGuard, type Guard } from '../net/guard.ts'
 import type { PatternJudge } from '../patterns/judge.ts'
-import type { Forum } from '../platforms/reddit/adapter.ts'
 import { BROWSER_SCHEMES } from '../platforms/reddit/browser/browser.ts'
-import type { Clock, Random } from '../runtime/runtime.ts'
+import type { Clock, Random, Runtime } from '../runtime/runtime.ts'
 import { openSourceAccount } from '../store/accounts/sources.ts'
 import { changeInbox } from '../store/inbox/actions.ts'
 import type { Instance } from '../store/maintenance/instance.ts'
@@ -87,12 +87,15 @@ export function reads(
   ].map((group) => group(context, gateway))
 }
 
-export type WriteActions = {
-  acting: AccountWrites
-  signIn: (request: SignInRequest) => Promise<LoginSuccess>
+const apiOf = (words: RouteContext['words'], { key, name }: Served): string =>
+  key === HOME ? words.api : sourcePath(words, name)
+
+type WriteActions = ReadySource['writes'] & {
   /** Fetches a picture by the URL that a caller named, through the guard. */
   loadPicture: LoadPicture
 }
+
+type Served = Pick<ReadySource, 'key' | 'name' | 'source' | 'reads' | 'writes' | 'accounts'>
 
 export function writes(
   route_context: RouteContext,
@@ -109,9 +112,6 @@ export function writes(
   ]
 }
 
-/** The caller waits while a place is looked up for its monitor. */
-const LOOKUP_DEADLINE_MS = 10_000
-
 type RoutesInput = {
   config: Config
   clock: Clock
@@ -120,21 +120,21 @@ type RoutesInput = {
 
 /** Dependencies of the routes that the API cannot import, and its callbacks. */
 type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' | 'testTarget'> &
-  Pick<OperatorRouteDeps, 'storage' | 'requests' | 'failing_loops' | 'session_check'> & {
+  Pick<OperatorRouteDeps, 'storage' | 'requests' | 'failing_loops'> & {
     /** Counts what is held in memory for calls. */
     budget: ByteBudget
     random: Pick<Random, 'uuid'>
+    runtime: Runtime
     guard: Guard
-    platform: Forum
-    pool: Pool
+    pools: Pools
     patterns: PatternJudge
     archive: Archive
-    gateway: Reads
     sources: ReadonlyMap<string, ReadySource>
     change_sources: SourceChange
     watches: Watches
     view: MonitorView
-    write_actions: WriteActions
+    /** What answers where there is no source with accounts. */
+    refusing: Pick<ReadySource, 'source' | 'reads' | 'writes'>
     links: Links
     public_url: () => string
     reads_health: ReadsHealth
@@ -152,7 +152,7 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' |
 /** The daemon's groups of routes, and the executor of drafts behind some of them once they are created. */
 export function createRoutes({ config, clock, instance }: RoutesInput, parts: Parts) {
   const { db, instance_id, ring } = instance
-  const { guard, platform, pool, links, reads_health } = parts
+  const { guard, pools, links, reads_health, sources, watches } = parts
   const home = homeOf(config)
   const sessions = {
     session_cookie: home?.session_cookie ?? '',
@@ -172,35 +172,30 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
         'answered',
       ),
   }
-  const lookup = createWatch({
-    platform,
-    identities: pool,
-    clock,
-    deadline_ms: LOOKUP_DEADLINE_MS,
+  const loadPicture = createDownload({
+    ...parts.runtime,
+    guard,
+    user_agent: config.requests.user_agent,
+    timeout_ms: config.requests.timeout_s * 1000,
+    bytes_max: IMAGE_BYTES_MAX,
   })
   const preview_deps = {
     patterns: parts.patterns,
-    sampling: createPreviewSource({
-      watch: lookup,
-      watches: parts.watches,
-      clock,
-      budget: parts.budget,
-    }),
-    watches: parts.watches,
+    sampling: createPreviewSource({ watches, clock, budget: parts.budget }),
+    watches,
     pace: createPreviewPace(clock),
-    ahead_ms: () => lookup.clock_offset_ms(),
+    ahead_ms: () => aheadOf(watches),
     backtest: {
       db,
       archive: parts.archive,
       plan_of: parts.plan_of,
-      sources: () => [...parts.watches.keys()],
+      watches,
     },
   }
   const monitor_deps: MonitorDeps = {
     db,
     patterns: parts.patterns,
-    watch: lookup,
-    watches: parts.watches,
+    watches,
     plan_of: parts.plan_of,
     model: parts.model,
     nudge() {
@@ -217,36 +212,39 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
   const ends = sourceEnds(config)
   const endedOn = (source: string) => endOf(ends, source, clock.now())
   const connectables = new Map<string, Connectable>()
-  const credentials = new Map<string, () => string | null>()
-  /** The routes of a source. */
-  function routesOf(route_context: RouteContext, ready: ReadySource): AnyElysia[] {
-    const { name, source } = ready
-    const words = { ...route_context.words, api: sourcePath(route_context.words, name) }
+  const credentials = new Map<string, (() => string | null) | null>()
+  /** The routes of a source below its own path, those of {@link HOME} below none. */
+  function routesOf(route_context: RouteContext, it: Served): AnyElysia[] {
+    const { key, name, source, accounts } = it
+    const is_home = key === HOME
+    const words = { ...route_context.words, api: apiOf(route_context.words, it) }
     const context = { ...route_context, words }
-    const deps = { source, clock, deadline_ms: config.requests.read_deadline_s * 1000 }
-    const actions: WriteActions = {
-      acting: createSourceWrites(deps),
-      signIn: createSourceSignIn(deps, write_options.session_cookie),
-      loadPicture: parts.write_actions.loadPicture,
+    const key_of_file = () => {
+      const own = sources.get(key)?.config
+      return own === undefined ? null : apiKeyOf(own) || null
     }
-    credentials.set(
-      name,
-      () => openSourceAccount(db, ring, name) ?? (apiKeyOf(ready.config) || null),
-    )
+    if (!is_home)
+      credentials.set(
+        name,
+        accounts === null ? () => openSourceAccount(db, ring, name) ?? key_of_file() : null,
+      )
     const { comment, vote, dm } = config.features
     if (source.authorization !== null && (comment || vote || dm))
       connectables.set(name, { url: source.url, ...source.authorization })
+    const { capabilities } = source
+    const acted = { name, capabilities, has_sessions: accounts !== null }
     return [
-      ...writes(context, actions, {
-        ...write_options,
-        source: { name, capabilities: source.capabilities },
-      }),
-      ...reads(context, ready.reads, {
+      ...writes(
+        context,
+        { ...it.writes, loadPicture },
+        { ...write_options, source: is_home && accounts !== null ? null : acted },
+      ),
+      ...reads(context, it.reads, {
         ...sessions,
         limits: config.limits,
         endedOn,
-        degraded: () => false,
-        source: name,
+        degraded: () => is_home && reads_health.state() === 'degraded',
+        source: is_home ? null : name,
         has_names_of_home: source.has_names_of_home,
       }),
     ]
@@ -254,7 +252,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
   const draftRoutes = (route_context: RouteContext) => {
     const executor = (draft_executor = createDraftExecutor(route_context, {
       db,
-      delegate: pool.delegate,
+      delegate: (source, name) => pools.delegate(sourceKey(config, source ?? HOME), name),
       sources: credentials,
     }))
     return [
@@ -262,10 +260,11 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       operatorDrafts(route_context, { db, executor: executor }),
     ]
   }
-  const home_state = { ...platform, requestsPerMinute: pool.requestsPerMinute }
   function routesOfAll(route_context: RouteContext) {
     context_of_routes = route_context
-    return [...parts.sources.values()].flatMap((it) => routesOf(route_context, it))
+    const served: Served[] = [...sources.values()]
+    if (home === null) served.push({ key: HOME, name: HOME, accounts: null, ...parts.refusing })
+    return served.flatMap((it) => routesOf(route_context, it))
   }
   const routes = (route_context: RouteContext) => [
     ...routesOfAll(route_context),
@@ -273,15 +272,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     mcpRoute(route_context, {
       open: async (document) => (await import('../mcp/server.ts')).createMcpHttp(document),
     }),
-    ...writes(route_context, parts.write_actions, { ...write_options, source: null }),
-    ...reads(route_context, parts.gateway, {
-      ...sessions,
-      limits: config.limits,
-      degraded: () => reads_health.state() === 'degraded',
-      source: null,
-      endedOn,
-    }),
-    sourceReads(route_context, () => listSources(config, home_state, parts.sources)),
+    sourceReads(route_context, () => listSources(config, sources)),
     monitors(route_context, monitor_deps),
     webhooks(route_context, {
       db,
@@ -314,7 +305,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       db,
       openSecret: parts.openSecret,
       user_agent: config.requests.user_agent,
-      clock_offset_ms: platform.clock_offset_ms,
+      clock_offset_ms: () => aheadOf(watches),
     }),
     feedback(route_context, { db, limits: config.limits, notify: parts.notifyOperator }),
     operatorRoutes({
@@ -325,15 +316,25 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       log: route_context.log,
       random: route_context.random,
       operatorOf: route_context.operatorOf,
-      session_check: parts.session_check,
-      oauth: home !== null && home.token_url !== '' && home.api_url !== '',
+      checkOf(name) {
+        const key = sourceKey(config, name ?? HOME)
+        const found = sources.get(key)
+        if (found?.accounts == null || found.config.kind !== 'reddit') return null
+        const { token_url, api_url } = found.config
+        return {
+          key,
+          name: found.name,
+          oauth: token_url !== '' && api_url !== '',
+          ...createProbe({ ...found.accounts, clock }),
+        }
+      },
       plans: () => ({
         names: Object.keys(config.plans),
         default_plan: config.billing.default_plan,
       }),
       starting_credit_micros: config.billing.starting_credit_micros,
       public_url: parts.public_url,
-      pool,
+      pool: pools,
       requests: parts.requests,
       allow_anonymous: home?.accounts.allow_anonymous ?? false,
       nudgeSender: parts.nudgeSender,
@@ -344,12 +345,12 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       failing_loops: parts.failing_loops,
       read_price_micros: config.billing.enabled ? config.billing.price_micros.read : null,
       retention_days: config.retention.days,
-      sources: () => operatedSources(config, home_state, parts.sources),
+      sources: () => operatedSources(config, sources),
       source_desk: createSourceDesk(config, {
         clock,
         random: route_context.random,
         guard,
-        sources: parts.sources,
+        sources,
         change: parts.change_sources,
       }),
     }),
@@ -359,7 +360,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
   ]
   return {
     routes,
-    routesOf: (ready: ReadySource) =>
+    routesOf: (ready: Served) =>
       context_of_routes === null ? [] : routesOf(context_of_routes, ready),
     drafting: () => draft_executor,
   }

@@ -1,45 +1,65 @@
+import { createPool, type Pool } from '../accounts/pool.ts'
 import type { OperatedSource, SourceDesk } from '../api/operator/sources.ts'
 import type { SourceInfo } from '../api/reads/sources.ts'
 import { checkSource } from '../config/added-sources.ts'
-import { apiKeyOf, type Config, furtherOf, homeOf, requestsPerMinute } from '../config/schema.ts'
+import {
+  apiKeyOf,
+  type Config,
+  homeOf,
+  type PlatformConfig,
+  requestsPerMinute,
+  sourceKey,
+} from '../config/schema.ts'
 import { guardLines, REFUSALS } from '../core/base/address.ts'
 import { describe } from '../core/base/fault-texts.ts'
-import { faultText, ok } from '../core/base/result.ts'
-import { iso, reportedOffset } from '../core/base/time.ts'
+import { faultText } from '../core/base/result.ts'
+import type { Ring } from '../core/base/secrets.ts'
+import { iso } from '../core/base/time.ts'
 import type { WatchableSource } from '../core/filter/feeds.ts'
+import { parsePermalink, type PermalinkTarget } from '../core/forum/permalink.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { CacheState } from '../gateway/cache.ts'
+import type { Identities } from '../gateway/identity.ts'
+import type { LoginSuccess, SignInRequest } from '../gateway/login.ts'
 import { createReads, type Reads } from '../gateway/reads.ts'
-import { createSourceWatch, type SourceWatch } from '../gateway/watches.ts'
+import { createWatch, type Watch } from '../gateway/watch.ts'
+import { type AccountWrites, createSourceSignIn, createSourceWrites } from '../gateway/writes.ts'
 import type { Egress } from '../net/egress.ts'
 import type { Guard } from '../net/guard.ts'
 import { createLeftOut, fenced } from '../platforms/fence.ts'
 import { createHosts, type Hosts } from '../platforms/hosts.ts'
 import { kindOf, KINDS } from '../platforms/kinds.ts'
 import type { PaceStore } from '../platforms/pace.ts'
-import { ANONYMOUS, type Platform } from '../platforms/port.ts'
+import { ANONYMOUS, type Identity } from '../platforms/port.ts'
+import type { RequestEvent } from '../platforms/reddit/request.ts'
 import { createSourceTrace, type SourceState, type SourceTrace } from '../platforms/source-state.ts'
-import {
-  ACT_CAPABILITIES,
-  itemAt,
-  READ_CAPABILITIES,
-  type Source,
-  unsupported,
-} from '../platforms/source.ts'
+import { itemAt, type Source, unsupported, withUnsupported } from '../platforms/source.ts'
+import type { AccessEnds } from '../runtime/access-ends.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { findHostPace, putHostPace } from '../store/accounts/sources.ts'
 import type { Db } from '../store/db/connection.ts'
+import { type OpenPlatform, openPlatform, platformWrites } from './platform.ts'
 
 type ConfiguredSource = Config['source'][number]
 
 export type ReadySource = {
+  /** Name by which items and feeds know it: {@link HOME} for the first with accounts. */
+  key: string
   name: string
   config: ConfiguredSource
   source: Source
   reads: Reads
   /** Null: it cannot be monitored. */
-  watch: SourceWatch | null
+  watch: Watch | null
+  writes: {
+    acting: AccountWrites
+    signIn: (request: SignInRequest) => Promise<LoginSuccess>
+  }
+  /** Requests a minute that it allows now. */
+  perMinute(): number
   state(): SourceState
+  /** Null: requests are made without an account, or with the operator's key. */
+  accounts: (Omit<OpenPlatform, 'source' | 'hosts'> & { pool: Pool }) | null
 }
 
 type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
@@ -52,6 +72,20 @@ type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
   on_row?: (source: string) => void
   /** Keeps the last requests to a host over a restart. */
   paceOf?: (host: string) => PaceStore
+}
+
+type AllDeps = Deps & {
+  runtime: Runtime
+  db: Db
+  ring: Ring
+  guard: Guard
+  signal: AbortSignal
+  ends: AccessEnds
+  /** Learns of each request to a source with accounts. */
+  on_request: (source: string, pool: Pool, event: RequestEvent, through: Identity) => void
+  wakePool: () => void
+  /** Registers work of polls that should end within `limit_ms`. */
+  expect: <T>(limit_ms: number, work: Promise<T>) => Promise<T>
 }
 
 /** Creates the adapter of one configured source. Nothing is requested yet. */
@@ -88,21 +122,120 @@ const guardedEgress = ({ send, close }: Egress): Egress => ({
   close,
 })
 
+/** A source without any capability. */
+const NOTHING: Source = {
+  kind: '',
+  url: '',
+  capabilities: new Set(),
+  reads: withUnsupported({}, () => {
+    throw new Error('a source without reads has no comments')
+  }),
+  watch: null,
+  acts: {},
+  authorization: null,
+  place_examples: [],
+  isPlace: () => false,
+  targetOf: () => null,
+  clock_offset_ms: () => 0,
+  isDown: () => false,
+  probe: async () => unsupported('probe'),
+}
+
+/** The calls below the path of {@link HOME} where there is no such source: each is refused by its capability. */
+export const refusingSource = (config: Config, deps: Deps) => {
+  const acting = { source: NOTHING, clock: deps.clock, deadline_ms: 0 }
+  return {
+    source: NOTHING,
+    reads: readsOf(NOTHING, config, { ...deps, identities: ONE_WAY, placeOf: () => null }),
+    writes: { acting: createSourceWrites(acting), signIn: createSourceSignIn(acting, '') },
+  }
+}
+
+/** The way in of a source without a pool: without an account, or with the operator's key for it. */
+const ONE_WAY: Identities = { lease: () => ANONYMOUS, takes_sessions: false, report: () => {} }
+
 /** Connects sources of one daemon, which share the pace of their hosts. Nothing is requested yet. */
-export function createConnect(config: Config, deps: Deps) {
+export function createConnect(config: Config, deps: AllDeps) {
   const hosts = createHosts(deps.clock, deps.paceOf)
-  return (it: ConfiguredSource): ReadySource => {
-    const trace = createSourceTrace(deps.clock)
-    const source = createSource(it, config, { ...deps, hosts }, trace)
-    const watch = createSourceWatch({
-      name: it.name,
+  return (it: ConfiguredSource): ReadySource =>
+    it.kind === 'reddit'
+      ? withAccounts(it, sourceKey(config, it.name), config, deps)
+      : withoutAccounts(it, config, { ...deps, hosts })
+}
+
+function withoutAccounts(it: ConfiguredSource, config: Config, deps: Deps): ReadySource {
+  const { clock } = deps
+  const trace = createSourceTrace(clock)
+  const source = createSource(it, config, deps, trace)
+  const perMinute = () => Math.min(requestsPerMinute(it), source.perMinute?.() ?? Infinity)
+  const acting = { source, clock, deadline_ms: config.requests.read_deadline_s * 1000 }
+  return {
+    key: it.name,
+    name: it.name,
+    config: it,
+    source,
+    reads: readsOf(source, config, {
+      ...deps,
+      identities: ONE_WAY,
+      placeOf: (permalink) => itemAt(permalink, source),
+    }),
+    watch: createWatch({ name: it.name, source, per_minute: perMinute, clock }),
+    writes: {
+      acting: createSourceWrites(acting),
+      signIn: createSourceSignIn(acting, homeOf(config)?.session_cookie ?? ''),
+    },
+    perMinute,
+    state: trace.state,
+    accounts: null,
+  }
+}
+
+function withAccounts(it: PlatformConfig, key: string, config: Config, deps: AllDeps): ReadySource {
+  const { runtime, clock, log, db, ring, signal } = deps
+  const { source, ...opened } = openPlatform(
+    it,
+    config,
+    { ...runtime, log },
+    {
+      ...deps,
+      on_request: (event, through) => deps.on_request(key, pool, event, through),
+    },
+  )
+  const pool: Pool = createPool({
+    db,
+    ring,
+    clock,
+    log,
+    source: key,
+    client: opened.client,
+    allow_anonymous: it.accounts.allow_anonymous,
+    signal,
+    nudge: deps.wakePool,
+  })
+  const { hosts, ...accounts } = opened
+  return {
+    key,
+    name: it.name,
+    config: it,
+    source,
+    reads: readsOf(source, config, {
+      ...deps,
+      identities: pool,
+      placeOf: (permalink) => parsePermalink(permalink, hosts),
+    }),
+    watch: createWatch({
+      name: key,
       source,
-      platform: portOf(source),
-      requests_per_minute: requestsPerMinute(it),
-      clock: deps.clock,
-    })
-    const reads = readsOf(source, config, deps)
-    return { name: it.name, config: it, source, reads, watch, ...trace }
+      identities: pool,
+      per_minute: pool.requestsPerMinute,
+      clock,
+      deadline_ms: config.requests.read_deadline_s * 1000,
+      expect: deps.expect,
+    }),
+    writes: platformWrites({ source, ...opened }, config, deps, pool),
+    perMinute: pool.requestsPerMinute,
+    state: opened.forum.state,
+    accounts: { ...accounts, pool },
   }
 }
 
@@ -126,10 +259,12 @@ export const watchableOf = (
   deps: Parameters<typeof createSource>[2],
 ): ReadonlyMap<string, WatchableSource> =>
   new Map(
-    furtherOf(config).flatMap((it): [string, WatchableSource][] => {
-      const { watch, capabilities, isPlace } = createSource(it, config, deps)
+    config.source.flatMap((it): [string, WatchableSource][] => {
+      const { watch, has_listings, capabilities, isPlace } = createSource(it, config, deps)
+      const proof = has_listings === true ? 'time_listing' : watch?.proof
+      if (proof === undefined) return []
       const has = (name: Parameters<WatchableSource['has']>[0]) => capabilities.has(name)
-      return watch === null ? [] : [[it.name, { name: it.name, has, isPlace }]]
+      return [[sourceKey(config, it.name), { name: it.name, proof, has, isPlace }]]
     }),
   )
 
@@ -196,8 +331,9 @@ export type SourceChange = {
 
 export function createSourceDesk(config: Config, deps: DeskDeps): SourceDesk {
   const { guard, sources, change } = deps
+  const sourceNamed = (name: string) => sources.get(sourceKey(config, name))?.source
   const ways = (name: string) => {
-    const source = sources.get(name)?.source
+    const source = sourceNamed(name)
     return source === undefined ? null : accessOf(source, config, deps)
   }
   async function tested(source: Source) {
@@ -238,7 +374,7 @@ export function createSourceDesk(config: Config, deps: DeskDeps): SourceDesk {
     },
     end: change.end,
     async probe(name) {
-      const source = sources.get(name)?.source
+      const source = sourceNamed(name)
       return source === undefined ? null : tested(source)
     },
     async signIn(name, account) {
@@ -258,39 +394,33 @@ export function createSourceDesk(config: Config, deps: DeskDeps): SourceDesk {
   }
 }
 
-function readsOf(source: Source, config: Config, { clock, budget, on_read }: Deps): Reads {
-  const reads = createReads({
-    platform: portOf(source),
-    // A source has one way in: without an account, or with the operator's key for it.
-    identities: {
-      lease: () => ANONYMOUS,
-      takes_sessions: false,
-      report: () => {},
-    },
+function readsOf(
+  source: Source,
+  { requests, limits }: Config,
+  {
     clock,
     budget,
     on_read,
-    read_deadline_ms: config.requests.read_deadline_s * 1000,
-    read_wait_ms: () => config.limits.read_wait_s * 1000,
-    tree_fetches: config.limits.tree_fetches,
-    read_cache_ms: config.limits.read_cache_s * 1000,
-    hosts: { link: [], short: [] },
+    identities,
+    placeOf,
+  }: Pick<Deps, 'clock' | 'budget' | 'on_read'> & {
+    identities: Identities
+    placeOf: (permalink: string) => PermalinkTarget | null
+  },
+): Reads {
+  return createReads({
+    platform: source.reads,
+    identities,
+    clock,
+    budget,
+    on_read,
+    read_deadline_ms: requests.read_deadline_s * 1000,
+    read_wait_ms: () => limits.read_wait_s * 1000,
+    tree_fetches: limits.tree_fetches,
+    read_cache_ms: limits.read_cache_s * 1000,
+    placeOf,
   })
-  return {
-    ...reads,
-    place: (permalink) => itemAt(permalink, source),
-  }
 }
-
-/** The port of a source, which has no callers' sessions. */
-const portOf = ({ reads, commentOf, clock_offset_ms }: Source): Platform => ({
-  ...reads,
-  feed: async () => unsupported('session'),
-  me: async () => ok(null),
-  commentOf,
-  clock_offset_ms: () => reportedOffset(clock_offset_ms()),
-  clock_measured_ms: clock_offset_ms,
-})
 
 const FEATURES: Readonly<Record<string, keyof Config['features']>> = {
   login: 'login',
@@ -314,16 +444,15 @@ const stateOf = (
 
 /** The sources as callers see them, the default first. */
 export function listSources(
-  config: Pick<Config, 'source' | 'features'>,
-  home_state: { state(): SourceState; requestsPerMinute(): number },
+  { features }: Pick<Config, 'features'>,
   sources: ReadonlyMap<string, ReadySource>,
 ): SourceInfo[] {
   const isAllowed = (capability: string): boolean => {
     const feature = FEATURES[capability]
-    return feature === undefined || config.features[feature]
+    return feature === undefined || features[feature]
   }
-  const others = [...sources.values()].map(
-    ({ name, config: it, source, watch, state }): SourceInfo => ({
+  return [...sources.values()].map(
+    ({ name, config: { ends_at }, source, watch, state, perMinute }) => ({
       name,
       kind: source.kind,
       url: source.url,
@@ -331,39 +460,30 @@ export function listSources(
         isAllowed,
       ),
       place_examples: source.place_examples,
-      proof: source.watch?.proof ?? null,
-      state: stateOf(state(), Math.min(requestsPerMinute(it), source.perMinute?.() ?? Infinity)),
-      ends_at: it.ends_at || null,
+      proof: watch?.proof ?? null,
+      state: stateOf(state(), perMinute()),
+      ends_at: ends_at || null,
     }),
-  )
-  const home = homeOf(config)
-  if (home === null) return others
-  const first: SourceInfo = {
-    name: home.name,
-    kind: home.kind,
-    url: home.base_url,
-    capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'].filter(isAllowed),
-    place_examples: ['coffee', 'gardening'],
-    proof: 'time_listing',
-    state: stateOf(home_state.state(), home_state.requestsPerMinute()),
-    ends_at: home.ends_at || null,
-  }
-  return config.source.flatMap(
-    ({ name }) => [first, ...others].find((it) => it.name === name) ?? [],
   )
 }
 
 export const operatedSources = (
-  ...[config, main, sources]: Parameters<typeof listSources>
-): OperatedSource[] =>
-  listSources(config, main, sources).map((it) => {
-    const ready = sources.get(it.name)
-    const { acts, authorization } = ready?.source ?? {}
+  config: Pick<Config, 'features'>,
+  sources: ReadonlyMap<string, ReadySource>,
+): OperatedSource[] => {
+  const ready = [...sources.values()]
+  return listSources(config, sources).map((it, at) => {
+    const { config: own, accounts, source } = ready[at] ?? {}
     return {
       ...it,
-      of_file: ready === undefined || !ready.config.is_added,
+      of_file: own?.is_added !== true,
       account_by:
-        authorization != null ? 'permission' : acts?.login === undefined ? null : 'password',
-      requests_per_minute: ready === undefined ? null : requestsPerMinute(ready.config),
+        source?.authorization != null
+          ? 'permission'
+          : source?.acts.login === undefined
+            ? null
+            : 'password',
+      requests_per_minute: own === undefined || accounts != null ? null : requestsPerMinute(own),
     }
   })
+}

@@ -144,7 +144,7 @@ async function discourseRows(body: Row): Promise<{ name: string }[]> {
   it.forum.override = ({ path }) =>
     path === `/t/${id}/posts.json` ? Response.json({ post_stream: { posts } }) : null
   const nodes = valueOf(await it.source.reads.more({ post_id: id, ids: ['1'], sort: 'old' }, call))
-  return [...found, ...nodes.map((node) => it.source.commentOf(node))]
+  return [...found, ...nodes.map((node) => it.source.reads.commentOf(node))]
 }
 
 function hackerNewsRows(value: unknown): { name: string }[] {

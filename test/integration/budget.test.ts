@@ -3,16 +3,17 @@ import { expect, test } from 'bun:test'
 import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { createPool } from '../../src/accounts/pool.ts'
 import { parseConfig } from '../../src/config/load.ts'
+import { HOME } from '../../src/core/forum/items.ts'
 import type { Use } from '../../src/platforms/port.ts'
 import type { Runtime } from '../../src/runtime/runtime.ts'
 import { insertAccount } from '../../src/store/accounts/accounts.ts'
 import { insertProxy } from '../../src/store/accounts/proxies.ts'
 import { openInstance } from '../../src/store/maintenance/instance.ts'
-import { createPlatform } from '../../src/wiring/platform.ts'
 import { jarText, SESSION_COOKIE } from '../support/accounts.ts'
 import { fakeClock } from '../support/clock.ts'
 import { tempFolder } from '../support/folder.ts'
 import { cases } from '../support/long-form.ts'
+import { openHome } from '../support/platform.ts'
 
 // Goal: no account exceeds the rate limit of its platform under any load, and little of its budget
 // is wasted. Method: ten accounts, each with an egress and at a platform of its own with windows of ten minutes
@@ -113,11 +114,10 @@ async function startTen() {
     })
   }
   const {
-    platform,
-    account_client: client,
+    forum: platform,
+    client,
     close: hangUp,
-  } = createPlatform(config, runtime, {
-    guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
+  } = openHome(config, runtime, {
     signal: new AbortController().signal,
     on_request: (event) => pool.onRequest(event),
   })
@@ -127,6 +127,7 @@ async function startTen() {
     db,
     ring,
     client,
+    source: HOME,
     allow_anonymous: false,
     signal: new AbortController().signal,
     nudge: () => {},

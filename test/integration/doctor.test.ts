@@ -20,7 +20,7 @@ import { SMTPServer } from 'smtp-server'
 
 import { type Sandbox, startSandbox } from '../../sandbox/server/sandbox.ts'
 import { run as forumd } from '../../src/cli/run.ts'
-import { openPlatformTools } from '../../src/wiring/platform.ts'
+import { openPlatformTools } from '../../src/wiring/tools.ts'
 import { mountMemory, unavailableReason } from '../chaos/mounts.ts'
 import { tempFolder } from '../support/folder.ts'
 import { startProcess } from '../support/process.ts'

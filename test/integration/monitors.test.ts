@@ -183,8 +183,8 @@ describe('slots', () => {
 
   test('two concurrent adds for one slot create one monitor', async () => {
     await using daemon = startMonitors({ plan: { ...PLAN, slots: 1 } })
-    const subforumCheck = daemon.fixture.feed.watch.subforum
-    daemon.fixture.feed.watch.subforum = async (name) => {
+    const subforumCheck = daemon.fixture.feed.watch.place
+    daemon.fixture.feed.watch.place = async (name) => {
       await Bun.sleep(1)
       return subforumCheck(name)
     }

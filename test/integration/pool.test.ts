@@ -4,12 +4,13 @@ import { createPool } from '../../src/accounts/pool.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import { homeOf } from '../../src/config/schema.ts'
 import { newStatus } from '../../src/core/accounts/status.ts'
+import { HOME } from '../../src/core/forum/items.ts'
 import { createRuntime } from '../../src/runtime/runtime.ts'
 import { insertAccount, listAccounts, openAccount } from '../../src/store/accounts/accounts.ts'
 import { openInstance } from '../../src/store/maintenance/instance.ts'
-import { createPlatform } from '../../src/wiring/platform.ts'
 import { addAccounts, jarText, SESSION_COOKIE } from '../support/accounts.ts'
 import { tempFolder } from '../support/folder.ts'
+import { openHome } from '../support/platform.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 
 /** Headers with the remaining requests of an answer. */
@@ -105,11 +106,10 @@ test("with interleaved answers of ten accounts, no cookie is sent with another a
     })
   const stop = new AbortController()
   const {
-    platform,
-    account_client: client,
+    forum: platform,
+    client,
     close,
-  } = createPlatform(config, runtime, {
-    guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
+  } = openHome(config, runtime, {
     signal: stop.signal,
     on_request: (event) => pool.onRequest(event),
   })
@@ -119,6 +119,7 @@ test("with interleaved answers of ten accounts, no cookie is sent with another a
     clock,
     log,
     client,
+    source: HOME,
     allow_anonymous: false,
     signal: stop.signal,
     nudge: () => {},

@@ -6,13 +6,14 @@ import { writeFileSync } from 'node:fs'
 import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { tempFolder } from '../support/folder.ts'
 import { runForumd, startProcess } from '../support/process.ts'
+import { untilMet } from '../support/source-program.ts'
 
 setDefaultTimeout(60_000)
 
 const start = (seed: number) =>
   startSandbox({ port: 0, seed, speed: 0, world: 'seeded', now: Date.now })
 
-test('a further platform of this kind is read anonymously, says what it cannot do, and is down alone', async () => {
+test('a second platform of this kind has a budget of its own, is watched, and is down alone', async () => {
   const [first, second] = [await start(1), await start(2)]
   await using stack = new AsyncDisposableStack()
   stack.defer(() => first.stop())
@@ -51,15 +52,14 @@ base_url = `
       name: 'other',
       kind: 'reddit',
       url: second.url,
-      proof: null,
+      proof: 'time_listing',
       state: { status: 'never_tried' },
     },
   ])
   expect(sources[1].capabilities).toEqual(
     expect.arrayContaining(['posts', 'search', 'tree', 'user']),
   )
-  expect(sources[1].capabilities).not.toContain('monitor')
-  expect(sources[1].capabilities).not.toContain('comment')
+  expect(sources[1].capabilities).toEqual(expect.arrayContaining(['monitor', 'comment']))
 
   const { body: list } = await call('/api/forum/search?q=the&limit=5&source=other')
   expect(list.posts.length).toBeGreaterThan(0)
@@ -73,10 +73,19 @@ base_url = `
 
   const spelled = await call('/api/forum/posts?subforum=a/b/c&source=other')
   expect(spelled).toMatchObject({ status: 400, body: { field: 'subforum' } })
-  const watched = await call('/forum/monitor/add', {
-    filter_spec: { source: 'other', include_any: ['kettle'] },
-  })
-  expect(watched).toMatchObject({ status: 400, body: { field: 'filter_spec.source' } })
+  const polled = async (named: string, at: typeof first) => {
+    const { body: found } = await call(`/api/forum/subforums/popular?limit=1&source=${named}`)
+    const { name: board } = found.subforums[0]
+    const watched = await call('/forum/monitor/add', {
+      filter_spec: { source: named, subforum: [board], include_any: ['the'] },
+    })
+    expect(watched).toMatchObject({ status: 200 })
+    const polls = () => at.requests.filter(({ path }) => path.startsWith(`/r/${board}/new`))
+    await untilMet(() => polls().length > 0)
+    return { id: watched.body.id, polls }
+  }
+  const of_first = await polled('forum', first)
+  await polled('other', second)
 
   const check = (text: string) => {
     writeFileSync(config, text)
@@ -92,11 +101,10 @@ base_url = `
   const tested = await runForumd(['source', 'test', 'other', '--json', '--config', config])
   expect(JSON.parse(tested).sources).toMatchObject([{ name: 'other', verdict: 'works' }])
 
-  const before = first.requests.length
+  const before = of_first.polls().length
   await second.stop()
   const down = await call('/api/forum/posts?subforum=coffee&limit=2&source=other')
   expect(down.status).toBeGreaterThanOrEqual(500)
-  expect(first.requests).toHaveLength(before)
   const { body: popular } = await call('/api/forum/subforums/popular?limit=1')
   const up = await call(`/api/forum/posts?subforum=${popular.subforums[0].name}&limit=2`)
   expect(up.status).toBe(200)
@@ -105,4 +113,7 @@ base_url = `
     { state: { status: 'works', fault: null } },
     { state: { status: 'fails', fault: 'unavailable', since: expect.any(String) } },
   ])
+  await untilMet(() => of_first.polls().length > before)
+  const { body: health } = await call(`/forum/monitor/health?id=${of_first.id}`)
+  expect(health.stream_liveness).toMatchObject({ status: 'live' })
 })

@@ -1,31 +1,42 @@
 import { placesOf } from '../../src/core/filter/feeds.ts'
 import { encodeFilterSpec, parseFilterSpec } from '../../src/core/filter/parse.ts'
+import { HOME } from '../../src/core/forum/items.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import { beginningAt } from '../../src/core/limits/plan.ts'
-import { createWatch } from '../../src/gateway/watch.ts'
 import { createFilters } from '../../src/monitor/match.ts'
 import type { MonitoringDeps } from '../../src/monitor/poll.ts'
 import { createMonitoring, createSchedule } from '../../src/monitor/scheduler.ts'
-import { ANONYMOUS, type Platform } from '../../src/platforms/port.ts'
+import { ANONYMOUS, type SourceReads } from '../../src/platforms/port.ts'
 import { startLoop } from '../../src/runtime/loop.ts'
 import type { Clock } from '../../src/runtime/runtime.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { connect, type Db, migrate, transact } from '../../src/store/db/connection.ts'
 import { startMonitor } from '../../src/store/monitoring/monitors.ts'
+import { createListingWatch, listedSource, watchesOf } from '../support/watch.ts'
 
 const log = () => {}
+const NO_LIMIT = () => Infinity
 const words = createNaming({ platform: 'forum', community: 'subforum' })
 
 /** The daemon's planner and monitor loop over a database in memory, which has one customer, and a simulated platform. */
-export function pollingOf(platform: Platform, clock: Clock, created_at: number) {
+export function pollingOf(
+  platform: SourceReads,
+  clock: Clock,
+  created_at: number,
+  ahead_ms: () => number = () => 0,
+) {
   const db = connect(':memory:', { create: true })
   migrate(db)
-  const watch = createWatch({
-    platform,
+  const pace = { per_minute: NO_LIMIT }
+  const watch = createListingWatch({
+    name: HOME,
+    source: listedSource(platform, { ahead_ms }),
+    per_minute: () => pace.per_minute(),
     identities: { lease: () => ANONYMOUS, report: () => {}, free_in_ms: () => null },
     clock,
     deadline_ms: 30_000,
   })
+  const watches = watchesOf(watch)
   const customer = {
     id: 'cus_1',
     name: 'ada',
@@ -36,7 +47,8 @@ export function pollingOf(platform: Platform, clock: Clock, created_at: number) 
   }
   insertCustomer(db, customer)
 
-  type Settings = Pick<MonitoringDeps, 'plan_of' | 'requests_per_minute' | 'audit_interval_s'> & {
+  type Settings = Pick<MonitoringDeps, 'plan_of' | 'audit_interval_s'> & {
+    requests_per_minute?: () => number
     /** Creates what it is given; absent: by a plain call. */
     create?: <T>(make: () => T) => T
     /** Called with an error of the loop. */
@@ -44,7 +56,13 @@ export function pollingOf(platform: Platform, clock: Clock, created_at: number) 
   }
 
   /** Starts the loop, as a process would. */
-  function start({ create = (make) => make(), failed, ...settings }: Settings) {
+  function start({
+    create = (make) => make(),
+    failed,
+    requests_per_minute = NO_LIMIT,
+    ...settings
+  }: Settings) {
+    pace.per_minute = requests_per_minute
     const stopping = new AbortController()
     const { signal } = stopping
     let wake = log
@@ -53,8 +71,7 @@ export function pollingOf(platform: Platform, clock: Clock, created_at: number) 
         db,
         instance_id: 'instance',
         words,
-        watch,
-        watches: new Map(),
+        watches,
         clock,
         log,
         signal,
@@ -71,7 +88,7 @@ export function pollingOf(platform: Platform, clock: Clock, created_at: number) 
     return { monitoring, stopping }
   }
 
-  return { db, words, log, watch, customer, start }
+  return { db, words, log, watch, watches, customer, start }
 }
 
 /** Adds a monitor of one place. */

@@ -2,7 +2,7 @@ import { createSeededRandom } from '../../sandbox/world/random.ts'
 import { coverageDays } from '../../src/api/monitors/coverage.ts'
 import { monitorHealth } from '../../src/api/monitors/health.ts'
 import { beginningAt, type Plan } from '../../src/core/limits/plan.ts'
-import { coverageContext } from '../../src/gateway/watches.ts'
+import { coverageContext } from '../../src/gateway/watch.ts'
 import { createUpkeep } from '../../src/monitor/maintenance.ts'
 import { type Call } from '../../src/platforms/port.ts'
 import { createPacer } from '../../src/platforms/reddit/pacer.ts'
@@ -95,8 +95,8 @@ export async function run(options: Options) {
     ...(options.requests_per_minute !== undefined && { admit: (call: Call) => pacer.admit(call) }),
   })
   const plan: Plan = { slots: 1e6, sitewide_slots: 10, cadence_s, daily_deliveries: 1e9 }
-  const polling = pollingOf(upstream.platform, clock, START)
-  const { watch, customer } = polling
+  const polling = pollingOf(upstream.platform, clock, START, upstream.ahead_ms)
+  const { watch, watches, customer } = polling
   using db = polling.db
   const { fullness = EMPTY } = options
   const disk = fillDisk(db, { chance: createSeededRandom(seed + 1), fullness, now_s, until_s })
@@ -139,7 +139,7 @@ export async function run(options: Options) {
   function dateGaps(): void {
     for (const { id, recorded_at } of gapRows(db, dated)) {
       const recorded_s = now_s() - (clock.now() - recorded_at) / 1000
-      dates.set(id, { recorded_s, seen_at: recorded_at + watch.clock_offset_ms() })
+      dates.set(id, { recorded_s, seen_at: recorded_at + watch.ahead_ms() })
       dated = id
     }
   }
@@ -151,11 +151,11 @@ export async function run(options: Options) {
 
   /** Creation times of yesterday and today that lie in no gap of their days. */
   function completeIn(place: string): Spell[] {
-    const now = clock.now() + watch.clock_earliest_ms()
+    const now = clock.now() + watch.earliest_ms()
     const day = Math.floor(now / DAY_MS) * DAY_MS
     const from = new Date(day - DAY_MS).toISOString().slice(0, 10)
     const coverage = disk.spare(() =>
-      coverageDays({ clock }, { db, watch, watches: new Map() }, customer, {
+      coverageDays({ clock }, { db, watches }, customer, {
         id: `mon_${place}_0`,
         from,
       }),
@@ -172,7 +172,7 @@ export async function run(options: Options) {
   /** Pauses or resumes the monitors of a subforum, as the API does. */
   function turn(place: string, active: boolean): void {
     const now = clock.now()
-    const begins_at = beginningAt(now, watch.clock_earliest_ms())
+    const begins_at = beginningAt(now, watch.earliest_ms())
     for (let i = 0; i < monitors; i++) {
       const before = findMonitor(db, customer.id, `mon_${place}_${i}`)
       if (before === null) throw new Error(`no monitor of ${place}`)
@@ -184,7 +184,7 @@ export async function run(options: Options) {
             db,
             monitor,
             { places: null, restart: active, begins_at, now },
-            coverageContext(watch, new Map()),
+            coverageContext(watches),
           ),
         ),
       )

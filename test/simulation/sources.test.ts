@@ -9,11 +9,10 @@ import { LEMMY } from '../../sandbox/lemmy/kind.ts'
 import type { SimulatedKind, SourceWorld } from '../../sandbox/sources/source.ts'
 import { startSource } from '../../sandbox/sources/start.ts'
 import { createSeededRandom } from '../../sandbox/world/random.ts'
-import { createSourceWatch, type SourceWatch } from '../../src/gateway/watches.ts'
+import { createWatch, type Watch } from '../../src/gateway/watch.ts'
 import { createDiscourse } from '../../src/platforms/discourse/adapter.ts'
 import { createHackerNews } from '../../src/platforms/hackernews/adapter.ts'
 import { createLemmy } from '../../src/platforms/lemmy/adapter.ts'
-import type { Platform } from '../../src/platforms/port.ts'
 import type { Source, SourceOptions } from '../../src/platforms/source.ts'
 import { listIdGaps } from '../../src/store/monitoring/id-gaps.ts'
 import { createLoopbackEgress } from '../support/loopback-egress.ts'
@@ -139,15 +138,8 @@ function connect(
     timeout_ms: 2000,
     credential: null,
   })
-  const platform = { ...source.reads, commentOf: source.commentOf } as unknown as Platform
-  const watch = createSourceWatch({
-    name: 's',
-    source,
-    platform,
-    requests_per_minute: 600,
-    clock,
-  })
-  if (watch === null) throw new Error('the source has no watch')
+  const watch = createWatch({ name: 's', source, per_minute: () => 600, clock })
+  if (watch === null || watch.proof === 'time_listing') throw new Error('the source has no watch')
   return watch
 }
 
@@ -161,7 +153,7 @@ async function run<W extends SourceWorld>(
 ) {
   const random = createSeededRandom(seed)
   const below = (most: number) => random.whole(0, Math.max(0, Math.ceil(most) - 1))
-  const watches = new Map<string, SourceWatch>()
+  const watches = new Map<string, Watch>()
   await using fixture = startMonitorFixture({ watches })
   const { clock } = fixture
   // Rows hold whole milliseconds.

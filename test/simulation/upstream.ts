@@ -1,7 +1,7 @@
 import type { SeededRandom } from '../../sandbox/world/random.ts'
 import { fail, type Fault, ok, type Outcome } from '../../src/core/base/result.ts'
 import type { Post } from '../../src/core/forum/items.ts'
-import type { Call, Listing, Platform } from '../../src/platforms/port.ts'
+import type { Call, Listing, SourceReads } from '../../src/platforms/port.ts'
 import type { Clock } from '../../src/runtime/runtime.ts'
 import { pageOf, type Place, type World } from './world.ts'
 
@@ -43,7 +43,9 @@ export const SMOOTH: Roughness = {
 export type Spell = { from: number; until: number }
 
 export type Upstream = {
-  platform: Platform
+  platform: SourceReads
+  /** Lead of its clock, as the Date headers would show it. */
+  ahead_ms: () => number
   requests(): number
   /** Outages. Seconds of the platform's clock. */
   outages: readonly Spell[]
@@ -149,7 +151,7 @@ export function createUpstream(options: Options): Upstream {
     return listing(page.rows, page.after)
   }
 
-  const answers: Partial<Platform> = {
+  const answers: Partial<SourceReads> = {
     posts,
     community: async (name) => {
       const place: Place | undefined = world.places.get(name)
@@ -158,15 +160,11 @@ export function createUpstream(options: Options): Upstream {
         ? fail({ kind: 'forbidden', reason: 'private' })
         : ok({ type: 'public' } as never)
     },
-    // Offset as the Date headers would show it.
-    clock_offset_ms: () => (Math.abs(ahead_ms()) > 60_000 ? ahead_ms() : 0),
-    clock_measured_ms: ahead_ms,
-    copy_ms: () => 0,
   }
-  const platform = new Proxy({} as Platform, {
-    get: (_, name: keyof Platform) => answers[name] ?? not_requested(name),
+  const platform = new Proxy({} as SourceReads, {
+    get: (_, name: keyof SourceReads) => answers[name] ?? not_requested(name),
   })
-  return { platform, requests: () => requests, polls, outages, olds, faults }
+  return { platform, ahead_ms, requests: () => requests, polls, outages, olds, faults }
 }
 
 const listing = (rows: Post[], after: string | null) => ok({ rows, after, logged_in: null })

@@ -1,7 +1,7 @@
 import { parseConfig } from '../../src/config/load.ts'
-import { createSourceWatch } from '../../src/gateway/watches.ts'
+import { createWatch, type StepWatch } from '../../src/gateway/watch.ts'
 import { type KindName } from '../../src/platforms/kinds.ts'
-import { ANONYMOUS, type Platform } from '../../src/platforms/port.ts'
+import { ANONYMOUS } from '../../src/platforms/port.ts'
 import { realClock } from '../../src/runtime/runtime.ts'
 import { createSource } from '../../src/wiring/sources.ts'
 import { createLoopbackEgress } from './loopback-egress.ts'
@@ -209,13 +209,8 @@ export function startSite(kind: SiteKind, base_url?: string) {
       on_row: (name: string) => void left_out.push(name),
     },
   )
-  const watch = createSourceWatch({
-    name: 's',
-    source,
-    platform: source.reads as Platform,
-    requests_per_minute: 600,
-    clock,
-  })
+  const made = createWatch({ name: 's', source, per_minute: () => 600, clock })
+  const watch: StepWatch | null = made?.proof === 'time_listing' ? null : made
   const signal = new AbortController().signal
   const call = () => ({ identity: ANONYMOUS, deadline_at: clock.now() + 60_000 })
   let id = 100

@@ -2,7 +2,6 @@ import { createApp } from '../../src/api/app.ts'
 import { inboxMute } from '../../src/api/inbox/mute.ts'
 import { inbox } from '../../src/api/inbox/routes.ts'
 import type { MonitorDeps } from '../../src/api/monitors/edit.ts'
-import { ok } from '../../src/core/base/result.ts'
 import { rowOf } from '../../src/core/enrichment/enrich.ts'
 import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../src/core/filter/parse.ts'
 import { type Item, itemKey } from '../../src/core/forum/items.ts'
@@ -19,6 +18,7 @@ import { PLAN } from '../unit/monitor/fixture.ts'
 import { NO_LIMITS, quietApp } from './app-options.ts'
 import { fakeClock } from './clock.ts'
 import { realPatterns } from './patterns.ts'
+import { listingWatch, watchesOf } from './watch.ts'
 
 export const NOON = Date.parse('2026-05-01T12:00:00Z')
 const MINUTE_MS = 60_000
@@ -97,7 +97,7 @@ export function createInboxStore(path = ':memory:') {
             db,
             instance_id: 'ins_1',
             words,
-            watch: { clock_offset_ms: () => 0 },
+            watches: new Map(),
             plan_of: () => PLAN,
             on_pending: () => {},
           },
@@ -132,14 +132,7 @@ export function startInbox() {
   const deps: MonitorDeps = {
     db,
     patterns: realPatterns(),
-    watch: {
-      createdAt: () => Promise.resolve(ok(null)),
-      subforum: () => Promise.resolve({ kind: 'exists' }),
-      clock_earliest_ms: () => 0,
-      clock_offset_ms: () => 0,
-      clock_measured_ms: () => 0,
-    },
-    watches: new Map(),
+    watches: watchesOf(listingWatch()),
     plan_of: () => PLAN,
     model: () => null,
     feed_url: (id) => `https://api.forum.example/feed/${id}`,

@@ -57,8 +57,7 @@ export function startMonitors({
       monitors(context, {
         db,
         patterns: realPatterns(),
-        watch: fixture.feed.watch,
-        watches: new Map(),
+        watches: fixture.watches,
         plan_of: () => plan,
         model: () => null,
         feed_url: (id) => `https://api.forum.example/feed/${id}`,

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { createApp } from '../../src/api/app.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
+import { parsePermalink } from '../../src/core/forum/permalink.ts'
 import { createReads } from '../../src/gateway/reads.ts'
 import { withoutReferences } from '../../src/mcp/tools.ts'
 import { createForum } from '../../src/platforms/reddit/adapter.ts'
@@ -77,7 +78,11 @@ export async function startReading({
     read_wait_ms: () => 8_000,
     tree_fetches,
     read_cache_ms,
-    hosts: { link: [new URL(sandbox.url).host, 'www.forum.test'], short: ['fo.test'] },
+    placeOf: (link) =>
+      parsePermalink(link, {
+        link: [new URL(sandbox.url).host, 'www.forum.test'],
+        short: ['fo.test'],
+      }),
   })
   const words = createNaming(wire)
   const app = createApp({

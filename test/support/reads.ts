@@ -1,8 +1,9 @@
 import { ok, type Outcome } from '../../src/core/base/result.ts'
 import type { Comment, Node, Post } from '../../src/core/forum/items.ts'
+import { parsePermalink } from '../../src/core/forum/permalink.ts'
 import type { Identities } from '../../src/gateway/identity.ts'
 import { createReads, type Reads } from '../../src/gateway/reads.ts'
-import { ANONYMOUS, type Listing, type Platform, type Tree } from '../../src/platforms/port.ts'
+import { ANONYMOUS, type Listing, type SourceReads, type Tree } from '../../src/platforms/port.ts'
 import type { Clock } from '../../src/runtime/runtime.ts'
 import { commentOf, postOf } from './items.ts'
 
@@ -71,7 +72,7 @@ export const tree = (comments: Node[], post = aPost('p')): Outcome<Tree> => ok({
 const not_requested = () => Promise.reject(new Error('unexpected request to the platform'))
 
 /** A platform of which only these questions are expected. */
-const scripted = (answers: Partial<Platform>): Platform => ({
+const scripted = (answers: Partial<SourceReads>): SourceReads => ({
   posts: not_requested,
   comments: not_requested,
   search: not_requested,
@@ -97,8 +98,6 @@ const scripted = (answers: Partial<Platform>): Platform => ({
   visibility: not_requested,
   commentOf: ({ data }) =>
     aComment(String(data['id']), { body: String(data['body']), upvotes: Number(data['score']) }),
-  clock_offset_ms: () => 0,
-  clock_measured_ms: () => 0,
   ...answers,
 })
 
@@ -107,7 +106,7 @@ export const ANONYMOUS_IDENTITIES: Identities = { lease: () => ANONYMOUS, report
 
 /** The reads over a scripted platform. */
 export const readsOver = (
-  answers: Partial<Platform>,
+  answers: Partial<SourceReads>,
   clock: Clock,
   limits: { tree_fetches?: number; read_cache_ms?: number; identities?: Identities } = {},
 ): Reads =>
@@ -119,6 +118,7 @@ export const readsOver = (
     read_wait_ms: () => 8_000,
     tree_fetches: 8,
     read_cache_ms: 5_000,
-    hosts: { link: ['www.forum.test', 'old.forum.test'], short: ['fo.test'] },
+    placeOf: (link) =>
+      parsePermalink(link, { link: ['www.forum.test', 'old.forum.test'], short: ['fo.test'] }),
     ...limits,
   })

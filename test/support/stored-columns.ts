@@ -14,7 +14,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   accounts: {
     customer: 'name username',
     sealed: 'secrets jar',
-    plain: 'id kind proxy_id status',
+    plain: 'source id kind proxy_id status',
   },
   alarms: { plain: 'monitor_id kind' },
   api_keys: { customer: 'name', plain: 'id customer_id hash prefix scopes' },

@@ -3,12 +3,12 @@ import type { Community, Item, Post } from '../../src/core/forum/items.ts'
 import { createHttpClient, type HttpCall } from '../../src/platforms/http.ts'
 import { fromNode, makePost } from '../../src/platforms/items.ts'
 import { NOT_FOUND } from '../../src/platforms/lists.ts'
+import type { SourceReads } from '../../src/platforms/port.ts'
 import {
   pollCall,
   readCapabilities,
   type Source,
   type SourceOptions,
-  type SourceReads,
   type WatchStep,
   withUnsupported,
 } from '../../src/platforms/source.ts'
@@ -63,10 +63,9 @@ export function createToy(options: SourceOptions): Source {
     kind: 'toy',
     url: base_url,
     capabilities: new Set(readCapabilities(reads)),
-    reads: withUnsupported(reads),
+    reads: withUnsupported(reads, fromNode),
     acts: {},
     authorization: null,
-    commentOf: fromNode,
     place_examples: ['tea', 'bread'],
     isPlace: (place) => /^[a-z]{1,20}$/.test(place),
     targetOf: () => null,

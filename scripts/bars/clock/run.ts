@@ -1,13 +1,11 @@
 import { createSeededRandom } from '../../../sandbox/world/random.ts'
 import { ok } from '../../../src/core/base/result.ts'
-import { earliestOffset } from '../../../src/core/base/time.ts'
 import { placesOf } from '../../../src/core/filter/feeds.ts'
 import { encodeFilterSpec, parseFilterSpec } from '../../../src/core/filter/parse.ts'
 import { createNaming } from '../../../src/core/forum/naming.ts'
 import { beginningAt, utcDay } from '../../../src/core/limits/plan.ts'
 import { createSend } from '../../../src/delivery/send.ts'
 import { createSender } from '../../../src/delivery/sender.ts'
-import type { Watch } from '../../../src/gateway/watch.ts'
 import { createUpkeep } from '../../../src/monitor/maintenance.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
 import { createMonitoring, createSchedule } from '../../../src/monitor/scheduler.ts'
@@ -21,6 +19,7 @@ import { removeMonitorOf, startMonitor } from '../../../src/store/monitoring/mon
 import { fakeClock } from '../../../test/support/clock.ts'
 import { type Breach, findBreaches } from '../../../test/support/invariants.ts'
 import { postOf } from '../../../test/support/items.ts'
+import { listingWatch, watchesOf } from '../../../test/support/watch.ts'
 import type { Scenario } from './scenarios.ts'
 
 const MINUTE = 60_000
@@ -79,7 +78,7 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
       return answered(ANSWERS[target]?.(chance.fraction()) ?? 200)
     },
     clock,
-    clock_offset_ms: platform.watch.clock_offset_ms,
+    clock_offset_ms: platform.watch.ahead_ms,
     openSecret: (_, sealed) => new TextDecoder().decode(sealed),
     openCredentials: () => ({ username: null, token: '' }),
     publish: () => Promise.reject(new Error('no broker here')),
@@ -114,8 +113,7 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
     db,
     instance_id: 'instance_1',
     words,
-    watch: platform.watch,
-    watches: new Map(),
+    watches: watchesOf(platform.watch),
     clock,
     log,
     signal,
@@ -306,7 +304,7 @@ function createPlatform(
     })
   }
 
-  const watch: Watch = {
+  const watch = listingWatch({
     page: async ({ place }, { limit }) => {
       offset.observe(new Headers({ date: new Date(trueNow()).toUTCString() }))
       answers += 1
@@ -318,14 +316,8 @@ function createPlatform(
         .slice(0, limit)
       return ok({ rows, after: null })
     },
-    subforum: async () => ({ kind: 'exists' }),
-    createdAt: async () => ok(null),
-    present: async () => ok([]),
-    refetch: async () => ok([]),
-    clock_offset_ms: offset.ms,
-    clock_measured_ms: offset.measured_ms,
-    clock_earliest_ms: () => earliestOffset(offset.measured_ms()),
-  }
+    measured_ms: offset.measured_ms,
+  })
   return {
     watch,
     /** Call when forumd's clock was set. */

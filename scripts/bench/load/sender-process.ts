@@ -76,7 +76,7 @@ for (let n = 0; n < TARGETS; n++) {
     updated_at: start_at,
     last_match_at: null,
   }
-  transact(db, () => startMonitor(db, monitor, placesOf(spec, [])))
+  transact(db, () => startMonitor(db, monitor, placesOf(spec)))
 }
 
 const guard = createGuard({
@@ -136,7 +136,7 @@ const deps = {
   log,
   instance_id: 'bench',
   words,
-  watch: { clock_offset_ms: () => 0 },
+  watches: new Map(),
   filters: createFilters(db, log),
   freshness_ms: 900_000,
   plan_of: () => ({ slots: 1, sitewide_slots: 1, cadence_s: 60, daily_deliveries: 1_000_000_000 }),

@@ -35,7 +35,7 @@ export async function watchOurs(
     until_s: (START + RUN_MS) / 1000,
     admit: (call) => pacer.admit(call),
   })
-  const { db, start } = pollingOf(upstream.platform, clock, START)
+  const { db, start } = pollingOf(upstream.platform, clock, START, upstream.ahead_ms)
   using _ = db
   transact(db, () => {
     for (const { name } of places)

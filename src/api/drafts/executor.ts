@@ -19,13 +19,16 @@ import { render } from '../http/errors.ts'
 import type { RequestOptions } from '../http/internal.ts'
 import { sourcePath } from '../http/routes.ts'
 
-type DelegateSession = (name: string) => { ok: true; session: Session } | { ok: false; why: string }
+type DelegateSession = (
+  source: string | null,
+  name: string,
+) => { ok: true; session: Session } | { ok: false; why: string }
 
 export type DraftsDeps = {
   db: Db
   delegate: DelegateSession
-  /** The operator's credential at each further source, by name; null: there is none. */
-  sources: ReadonlyMap<string, () => string | null>
+  /** The operator's credential at each further source, by name. Null: it has a pool of accounts. */
+  sources: ReadonlyMap<string, (() => string | null) | null>
 }
 
 export type Written = { status: number; headers: Headers; body: Record<string, unknown> }
@@ -150,8 +153,9 @@ export function createDraftExecutor(
   }
 
   function sessionOf(account: string, { source }: Draft): Session {
-    if (source !== null) {
-      const credential = account === source ? (sources.get(source)?.() ?? null) : null
+    const credentialOf = source === null ? null : (sources.get(source) ?? null)
+    if (credentialOf !== null) {
+      const credential = account === source ? credentialOf() : null
       if (credential !== null)
         return { cookies: [{ name: words.session, value: credential }], proxy: null }
       throw invalid(
@@ -161,7 +165,7 @@ export function createDraftExecutor(
           : `account must be ${source}, the name of the draft's source`,
       )
     }
-    const delegation = delegate(account)
+    const delegation = delegate(source, account)
     if (delegation.ok) return delegation.session
     throw invalid(
       'account',

@@ -8,6 +8,7 @@ import type { FilterSpec } from '../../core/filter/fields.ts'
 import { renderFilterSpec } from '../../core/filter/parse.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { effectiveCadence, type Plan } from '../../core/limits/plan.ts'
+import type { Watches } from '../../gateway/watch.ts'
 import type { BacktestResult, Comparison, DayCounts } from '../../store/archive/backtest.ts'
 import { ARCHIVE_KEEPS, scopesOf } from '../../store/archive/scopes.ts'
 import type { Customer } from '../../store/customers/customers.ts'
@@ -34,8 +35,7 @@ export type BacktestDeps = {
   db: Db
   archive: Pick<Archive, 'backtest' | 'settings'>
   plan_of: (name: string) => Plan
-  /** Names of the further sources. */
-  sources: () => readonly string[]
+  watches: Watches
 }
 
 /** A filter, the filter beside it, and the days to try them on. */
@@ -51,7 +51,7 @@ export type BacktestInput = {
 /** Tries a filter on the customer's part of the archive. `work_ms`: time in the thread. */
 export async function runBacktest(
   words: Naming,
-  { db, archive, plan_of, sources }: BacktestDeps,
+  { db, archive, plan_of, watches }: BacktestDeps,
   customer: Customer,
   { spec, compare, window, limit, now }: BacktestInput,
 ) {
@@ -91,7 +91,7 @@ export async function runBacktest(
           targets: listTargets(db, customer.id, null).length,
           ceiling: plan.daily_deliveries,
         }),
-        polls_per_day: pollsPerDay(spec, words, sources(), effectiveCadence(plan, null)),
+        polls_per_day: pollsPerDay(spec, watches, effectiveCadence(plan, null)),
       },
       compare: compare && result.compare && comparisonOf(words, compare, result.compare),
     },
@@ -138,12 +138,8 @@ function deliveriesOf(
 }
 
 /** Requests a day for the feeds of a filter, at the cadence of the plan. Feeds that others share cost nothing more. */
-const pollsPerDay = (
-  spec: FilterSpec,
-  words: Naming,
-  sources: readonly string[],
-  cadence_s: number,
-): number => Math.round((placesOf(spec, sources, words.home !== null).length * 86_400) / cadence_s)
+const pollsPerDay = (spec: FilterSpec, watches: Watches, cadence_s: number): number =>
+  Math.round((placesOf(spec, watches).length * 86_400) / cadence_s)
 
 const comparisonOf = (words: Naming, spec: FilterSpec, { days, ...counts }: Comparison) => ({
   filter_spec: renderFilterSpec(spec, words),

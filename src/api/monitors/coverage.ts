@@ -4,7 +4,7 @@ import { invalid } from '../../core/base/errors.ts'
 import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
 import { DAY_MS, secondsOf } from '../../core/polling/days.ts'
-import { coverageContext } from '../../gateway/watches.ts'
+import { coverageContext } from '../../gateway/watch.ts'
 import type { Customer } from '../../store/customers/customers.ts'
 import { listCoverage } from '../../store/monitoring/coverage-days.ts'
 import type { RouteContext } from '../context.ts'
@@ -59,13 +59,13 @@ function daysOf({ from, to }: Days, today: number): { first: number; last: numbe
  */
 export function coverageDays(
   { clock }: Pick<RouteContext, 'clock'>,
-  { db, watch, watches }: Pick<MonitorDeps, 'db' | 'watch' | 'watches'>,
+  { db, watches }: Pick<MonitorDeps, 'db' | 'watches'>,
   customer: Pick<Customer, 'id'>,
   { id, ...query }: Days & { id: string },
 ) {
   const monitor = requireMonitor(db, customer.id, id)
   const now = clock.now()
-  const context = coverageContext(watch, watches)
+  const context = coverageContext(watches)
   const { first, last } = daysOf(query, Math.floor((now + context.offset_ms) / DAY_MS))
   return {
     id,

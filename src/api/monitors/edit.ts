@@ -3,12 +3,12 @@ import { isDeepStrictEqual } from 'node:util'
 import { ApiError, checkAll, invalid } from '../../core/base/errors.ts'
 import { meant, nearest } from '../../core/base/text.ts'
 import { type Attention, encodeAttention } from '../../core/delivery/attention.ts'
-import { checkSources, placesOf, withFeeds } from '../../core/filter/feeds.ts'
+import { checkSources, placesOf } from '../../core/filter/feeds.ts'
 import type { FilterSpec } from '../../core/filter/fields.ts'
 import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
-import { furtherSources, watchesHome } from '../../core/filter/spec.ts'
-import { type Naming, wireCode } from '../../core/forum/naming.ts'
-import { parseCommunityName } from '../../core/forum/permalink.ts'
+import { watchedSources } from '../../core/filter/spec.ts'
+import { HOME } from '../../core/forum/items.ts'
+import { nameOfSource, type Naming, wireCode } from '../../core/forum/naming.ts'
 import {
   beginningAt,
   effectiveCadence,
@@ -17,10 +17,10 @@ import {
   type Slots,
 } from '../../core/limits/plan.ts'
 import { feedKey, type WatchedFeed } from '../../core/polling/feed.ts'
+import type { PlaceVerdict } from '../../core/polling/listing.ts'
 import type { ModelReport } from '../../core/relevance/judgement.ts'
 import { encodeRelevance, type RelevanceRules } from '../../core/relevance/rules.ts'
-import type { Watch } from '../../gateway/watch.ts'
-import { coverageContext, type Watches } from '../../gateway/watches.ts'
+import { coverageContext, earliestOf, type Watch, type Watches } from '../../gateway/watch.ts'
 import type { PatternJudge } from '../../patterns/judge.ts'
 import type { Customer } from '../../store/customers/customers.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
@@ -108,112 +108,76 @@ function checkModel({ relevance }: Given, model: MonitorDeps['model']): void {
     )
 }
 
-/** The calls of the platform that monitors need while a caller waits. */
-type Lookup = Pick<
-  Watch,
-  'subforum' | 'createdAt' | 'clock_offset_ms' | 'clock_measured_ms' | 'clock_earliest_ms'
->
-
 const CONCURRENT_LOOKUPS = 4
 
+/** The contract names the warning of the first source apart. */
+const unverified = (words: Naming, sources: readonly Watch[]): string =>
+  sources.every(({ name }) => name === HOME)
+    ? wireCode(words, 'subforum_unverified')
+    : 'places_unverified'
+
+/** Names of places of a Reddit-style platform have no case. */
+const ask = ({ proof, place }: Watch, name: string) =>
+  place(proof === 'time_listing' ? name.toLowerCase() : name)
+
 /**
- * Asks the platform for each subforum that no working feed proves to exist. True if the platform
- * could not answer: the monitor is created anyway, and its health reports the problem.
+ * Asks the sources for the places that a filter names, but for those in `known` and those that a working feed proves to
+ * exist. Returns the warning of a place that no source could answer for: nothing of it is proved before it was seen.
  * @throws {ApiError} subforum_not_found, subforum_reserved
  */
 async function checkPlaces(
-  db: Db,
-  watch: Lookup,
-  words: Naming,
-  places: readonly WatchedFeed[],
-  customer_id: string,
-): Promise<boolean> {
-  const field = `filter_spec.${words.community}`
-  const names = [
-    ...new Set(places.filter((it) => isSubforum(it) && !isWorking(db, it)).map((it) => it.place)),
-  ]
-  for (let i = 0; i < names.length; i += CONCURRENT_LOOKUPS) {
-    const some = names.slice(i, i + CONCURRENT_LOOKUPS)
-    const verdicts = await Promise.all(
-      some.map(async (name) => ({ name, verdict: await watch.subforum(name) })),
-    )
-    const reserved = verdicts.find(({ verdict }) => verdict.kind === 'reserved')
-    if (reserved !== undefined)
-      throw new ApiError('subforum_reserved', {
-        field,
-        message: `${reserved.name} is not a single place; name each place`,
-      })
-    const refused = verdicts.flatMap(({ name, verdict }) =>
-      verdict.kind === 'refused' ? { name, why: verdict.why } : [],
-    )
-    const [first] = refused
-    if (first !== undefined) {
-      const absent = refused.map((it) => it.name)
-      throw new ApiError('subforum_not_found', {
-        field,
-        message: `${absent.join(', ')} cannot be watched${meant(first.name, watchedPlaces(db, customer_id))}`,
-        extra: { names: absent, reason: first.why },
-      })
-    }
-    // If one cannot be verified, the next ones could not be either.
-    if (verdicts.some(({ verdict }) => verdict.kind === 'unverified')) return true
-  }
-  return false
-}
-
-/**
- * Asks the sources for the places that a filter names, but for those in `known`. True if one could not be verified.
- * @throws {ApiError} subforum_not_found
- */
-async function checkSourcePlaces(
-  watches: Watches,
-  words: Naming,
+  { db, watches, words }: Pick<MonitorDeps, 'db' | 'watches'> & { words: Naming },
   spec: FilterSpec,
-  known: readonly string[] = [],
-): Promise<boolean> {
-  const sources = furtherSources(spec, [...watches.keys()]).flatMap((it) => watches.get(it) ?? [])
-  const is_home = words.home !== null && watchesHome(spec)
-  const names = spec.subforum.filter(
-    (it) => !known.includes(it) && !(is_home && parseCommunityName(it) !== null),
-  )
-  const absent: string[] = []
-  const closed: string[] = []
-  for (const name of names) {
-    const possible = sources.filter((it) => it.isPlace(name))
-    const verdicts = await Promise.all(possible.map((it) => it.place(name)))
-    if (verdicts.includes('exists')) continue
-    // If one cannot be verified, the next ones could not be either.
-    if (verdicts.includes('unverified')) return true
-    if (verdicts.includes('private')) closed.push(name)
-    else absent.push(name)
-  }
+  { customer_id, known }: { customer_id: string; known: readonly string[] },
+): Promise<string[]> {
+  const sources = sourcesOf(spec, watches)
   const field = `filter_spec.${words.community}`
-  if (closed.length > 0)
-    throw new ApiError('subforum_not_found', {
-      field,
-      message: `${closed.join(', ')}: ${sources.map((it) => it.name).join(', ')} shows the items of a private place to its members only`,
-      extra: { names: closed, reason: 'private' },
-    })
-  const [first] = absent
-  if (first === undefined) return false
+  const names = spec.subforum.filter((it) => !known.includes(it) && !isWorking(db, sources, it))
+  const refused: { name: string; why: string | null }[] = []
+  for (let i = 0; i < names.length; i += CONCURRENT_LOOKUPS) {
+    const asked = await Promise.all(
+      names.slice(i, i + CONCURRENT_LOOKUPS).map(async (name) => {
+        const possible = sources.filter((it) => it.isPlace(name))
+        return { name, verdicts: await Promise.all(possible.map((it) => ask(it, name))) }
+      }),
+    )
+    for (const { name, verdicts } of asked) {
+      const has = (kind: PlaceVerdict['kind']) => verdicts.some((it) => it.kind === kind)
+      if (has('exists')) continue
+      if (has('reserved'))
+        throw new ApiError('subforum_reserved', {
+          field,
+          message: `${name} is not a single place; name each place`,
+        })
+      // If one cannot be verified, the next ones could not be either.
+      if (has('unverified')) return [unverified(words, sources)]
+      const found = verdicts.find((it) => it.kind === 'refused' && it.why !== null)
+      refused.push({ name, why: found?.kind === 'refused' ? found.why : null })
+    }
+  }
+  const [first] = refused
+  if (first === undefined) return []
+  const reason = first.why ?? 'absent'
+  const of = sources.map(({ name }) => nameOfSource(words, name)).join(', ')
   const listed = await Promise.all(sources.map((it) => it.placeNames()))
+  const near = meant(first.name, [...watchedPlaces(db, customer_id), ...listed.flat()])
+  const absent = refused.map(({ name }) => name)
   throw new ApiError('subforum_not_found', {
     field,
-    message: `${absent.join(', ')} is no place of ${sources.map(({ name }) => name).join(', ')}${meant(first, listed.flat())}`,
-    extra: { names: absent, reason: 'absent' },
+    message:
+      reason === 'private'
+        ? `${absent.join(', ')}: ${of} shows the items of a private place to its members only`
+        : `${absent.join(', ')} cannot be watched at ${of}${near}`,
+    extra: { names: absent, reason },
   })
 }
 
-/** A filter with places as the items of its sources name them: another spelling would match nothing. */
-const feedPlacesOf = (spec: FilterSpec, watches: Watches, { home }: Pick<Naming, 'home'>) =>
-  withFeeds(
-    placesOf(spec, [...watches.keys()], home !== null),
-    spec,
-    (source) => watches.get(source)?.feeds,
-  )
+const sourcesOf = (spec: FilterSpec, watches: Watches): Watch[] =>
+  watchedSources(spec, watches.keys()).flatMap((it) => watches.get(it) ?? [])
 
+/** A filter with places as the items of its sources name them: another spelling would match nothing. */
 function spelledPlaces(spec: FilterSpec, watches: Watches): FilterSpec {
-  const sources = furtherSources(spec, [...watches.keys()]).flatMap((it) => watches.get(it) ?? [])
+  const sources = sourcesOf(spec, watches)
   const subforum = spec.subforum.flatMap((place) => {
     const possible = sources.filter((it) => it.isPlace(place))
     return possible.length === 0 ? [place] : possible.map((it) => it.spell(place))
@@ -221,21 +185,31 @@ function spelledPlaces(spec: FilterSpec, watches: Watches): FilterSpec {
   return { ...spec, subforum: [...new Set(subforum)] }
 }
 
-const isSubforum = ({ kind }: WatchedFeed): boolean => kind === 'posts' || kind === 'comments'
-
-function isWorking(db: Db, place: WatchedFeed): boolean {
-  const feed = findFeedByKey(db, feedKey(place))
-  return feed !== null && !feed.asleep && feed.last_check_at !== null && feed.last_fault === null
-}
+/** True when a listing of the place was polled without a fault. */
+const isWorking = (db: Db, sources: readonly Watch[], place: string): boolean =>
+  sources.some(({ name: source }) =>
+    (['posts', 'comments'] as const).some((kind) => {
+      const feed = findFeedByKey(db, feedKey({ source, kind, place }))
+      return (
+        feed !== null && !feed.asleep && feed.last_check_at !== null && feed.last_fault === null
+      )
+    }),
+  )
 
 /** @throws {ApiError} INVALID_REQUEST if the item does not exist */
 async function findBaseline(
-  watch: Lookup,
+  watches: Watches,
   spec: FilterSpec,
   id: string | undefined,
 ): Promise<{ fullname: string; created_at: number } | null> {
   if (id === undefined) return null
   const fullname = /^t\d_/.test(id) ? id : `${spec.kind === 'comment' ? 't1' : 't3'}_${id}`
+  const [watch, ...others] = sourcesOf(spec, watches)
+  if (watch?.proof !== 'time_listing' || others.length > 0)
+    throw invalid(
+      'baseline_item_id',
+      'baseline_item_id must be left out beside filter_spec.source: a further source is watched from now on',
+    )
   const found = await watch.createdAt(fullname)
   if (!found.ok) throw toApiError(found.fault, { flavour: 'read', with_session: false })
   if (found.value === null)
@@ -246,9 +220,7 @@ async function findBaseline(
 export type MonitorDeps = {
   db: Db
   patterns: PatternJudge
-  /** Access to the platform; its deadline should be short, because a caller waits. */
-  watch: Lookup
-  /** Further sources that can be monitored, by name. */
+  /** Sources that can be monitored, by name. */
   watches: Watches
   plan_of: (name: string) => Plan
   /** State of the operator's model; null: none is configured. */
@@ -271,18 +243,13 @@ type Given = {
 /** Everything is checked before the write; it begins with the second of the request. */
 export async function addMonitor(
   { words, clock, random }: RouteContext,
-  { db, watch, watches, patterns, plan_of, model, nudge, feed_url }: MonitorDeps,
+  { db, watches, patterns, plan_of, model, nudge, feed_url }: MonitorDeps,
   customer: Customer,
   given: Given & { baseline_item_id?: string | undefined },
 ) {
   const spec = spelledPlaces(parseFilterSpec(given.filter_spec, words), watches)
   const plan = plan_of(customer.plan)
-  const places = feedPlacesOf(spec, watches, words)
-  if (given.baseline_item_id !== undefined && places.some(({ kind }) => kind === 'all'))
-    throw invalid(
-      'baseline_item_id',
-      'baseline_item_id must be left out beside filter_spec.source: a further source is watched from now on',
-    )
+  const places = placesOf(spec, watches)
   const id = `mon_${random.uuid()}`
   const requested_at = clock.now()
   const webhook_ids = requestedWebhooks(given) ?? null
@@ -292,22 +259,18 @@ export async function addMonitor(
   const checkRuled = () => checkOwned(db, customer.id, targetIds(given), 'attention.targets')
   // Once now, so that no caller waits for the platform in vain, and once in the transaction.
   checkRoom()
-  const warnings: string[] = []
   await checkAll(
     () => checkModel(given, model),
     () => checkSources(spec, watches, words),
     checkTargets,
     checkRuled,
     () => checkPatternCost(patterns, spec, customer.id),
-    async () => {
-      if (await checkPlaces(db, watch, words, places, customer.id))
-        warnings.push(wireCode(words, 'subforum_unverified'))
-    },
   )
-  if (await checkSourcePlaces(watches, words, spec)) warnings.push(PLACES_UNVERIFIED)
+  const unseen = { customer_id: customer.id, known: [] }
+  const warnings = await checkPlaces({ db, watches, words }, spec, unseen)
   // Their sources know now how they spell them.
   const named = spelledPlaces(spec, watches)
-  const baseline = await findBaseline(watch, spec, given.baseline_item_id)
+  const baseline = await findBaseline(watches, spec, given.baseline_item_id)
   const requested = given.cadence_s ?? null
   transact(db, () => {
     checkRoom()
@@ -323,14 +286,14 @@ export async function addMonitor(
       baseline_item_id: baseline?.fullname ?? null,
       webhook_ids,
       active: true,
-      active_since: baseline?.created_at ?? beginningAt(requested_at, watch.clock_earliest_ms()),
+      active_since: baseline?.created_at ?? beginningAt(requested_at, earliestOf(watches, spec)),
       created_at: requested_at,
       updated_at: requested_at,
       last_match_at: null,
       attention: encodeAttention(given.attention ?? null),
       relevance: encodeRelevance(given.relevance ?? null),
     }
-    const begins_at = beginningAt(requested_at, watch.clock_earliest_ms())
+    const begins_at = beginningAt(requested_at, earliestOf(watches, spec))
     startMonitor(db, monitor, places, begins_at)
   })
   nudge()
@@ -344,7 +307,7 @@ export async function addMonitor(
  */
 export async function editMonitor(
   { words, clock }: RouteContext,
-  { db, watch, watches, patterns, plan_of, model, nudge, feed_url }: MonitorDeps,
+  { db, watches, patterns, plan_of, model, nudge, feed_url }: MonitorDeps,
   customer: Customer,
   id: string,
   given: Given & { active?: boolean | undefined },
@@ -355,12 +318,9 @@ export async function editMonitor(
     given.filter_spec === undefined
       ? null
       : spelledPlaces(parseFilterSpec(given.filter_spec, words), watches)
-  const places = spec && feedPlacesOf(spec, watches, words)
+  const places = spec && placesOf(spec, watches)
   const plan = plan_of(customer.plan)
   const requested_at = clock.now()
-  const begins_at = beginningAt(requested_at, watch.clock_earliest_ms())
-  const existing = new Set(listFeedKeys(db, id))
-  const added = (places ?? []).filter((it) => !existing.has(feedKey(it)))
   const requested_ids = requestedWebhooks(given)
   const checkTargets = (before: Monitor) =>
     requested_ids !== undefined &&
@@ -373,20 +333,19 @@ export async function editMonitor(
     () => checkTargets(existing_monitor),
     checkRuled,
     async () => spec !== null && (await checkPatternCost(patterns, spec, customer.id)),
-    async () => {
-      if (await checkPlaces(db, watch, words, added, customer.id))
-        warnings.push(wireCode(words, 'subforum_unverified'))
-    },
   )
   if (spec !== null) {
     const before = decodeFilterSpec(existing_monitor.filter_spec)
     const known = isDeepStrictEqual(before.source, spec.source) ? before.subforum : []
-    if (await checkSourcePlaces(watches, words, spec, known)) warnings.push(PLACES_UNVERIFIED)
+    const seen = { customer_id: customer.id, known }
+    warnings.push(...(await checkPlaces({ db, watches, words }, spec, seen)))
   }
   // Its sources know now how they spell the places.
   const named = spec && spelledPlaces(spec, watches)
   transact(db, () => {
     const before = requireMonitor(db, customer.id, id)
+    const watched = named ?? decodeFilterSpec(before.filter_spec)
+    const begins_at = beginningAt(requested_at, earliestOf(watches, watched))
     const now = Math.max(requested_at, before.updated_at + 1)
     const webhook_ids = requested_ids === undefined ? before.webhook_ids : requested_ids
     checkTargets(before)
@@ -413,7 +372,7 @@ export async function editMonitor(
         given.relevance === undefined ? before.relevance : encodeRelevance(given.relevance),
     }
     const change = { places, restart: resumed, begins_at, now }
-    changeMonitor(db, monitor, change, coverageContext(watch, watches))
+    changeMonitor(db, monitor, change, coverageContext(watches))
     also(before)
   })
   nudge()
@@ -448,6 +407,3 @@ function requestedWebhooks({ webhook_ids, targets }: Given): string[] | null | u
 const sitewide = (places: readonly WatchedFeed[]): number =>
   places.some(({ kind }) => kind === 'search') ? 1 : 0
 const isSearch = (key: string): boolean => key.startsWith('search:')
-
-/** A warning: a source did not answer for a place, which proves nothing before it was seen. */
-const PLACES_UNVERIFIED = 'places_unverified'

@@ -19,7 +19,7 @@ import {
   judgeSource,
   type SourceCoverage,
 } from '../../core/polling/health.ts'
-import type { SourceWatch } from '../../gateway/watches.ts'
+import { aheadOf, earliestOf, measuredOf, type Watch } from '../../gateway/watch.ts'
 import type { Log } from '../../runtime/runtime.ts'
 import type { Customer } from '../../store/customers/customers.ts'
 import type { Db } from '../../store/db/connection.ts'
@@ -45,7 +45,7 @@ import { relevanceHealth } from './relevance.ts'
 
 export function monitorHealth(
   { clock, log }: RouteContext,
-  { db, watch, watches: sources, plan_of, model }: MonitorDeps,
+  { db, watches: sources, plan_of, model }: MonitorDeps,
   customer: Customer,
   id: string,
 ) {
@@ -53,9 +53,9 @@ export function monitorHealth(
   const { active, pause_reason, cadence_s, requested_cadence_s } = monitor
   const now = clock.now()
   // Delivery rows carry true time, which is that of the Date headers.
-  const day = { monitor_id: id, since_at: now + watch.clock_measured_ms() - WINDOW_MS }
+  const day = { monitor_id: id, since_at: now + measuredOf(sources) - WINDOW_MS }
   const { streams, further, since_at, liveness, coverage } = coverageOf(
-    { db, log, watch, watches: sources },
+    { db, log, watches: sources },
     monitor,
     now,
   )
@@ -82,7 +82,7 @@ export function monitorHealth(
     stream_liveness: liveness,
     cadence: judgeCadence(streams, { active, cadence_s, requested_cadence_s, now }),
     alarms: listOpenAlarms(db, id).map(toAlarm),
-    clock_skew_s: Math.round(watch.clock_offset_ms() / 1000),
+    clock_skew_s: Math.round(aheadOf(sources) / 1000),
     ...(hasRelevance(db, monitor) && {
       relevance: relevanceHealth(db, {
         monitor_id: id,
@@ -99,24 +99,19 @@ const hasRelevance = (db: Db, { id, relevance }: Monitor): boolean =>
 
 /** Coverage of a monitor in the last 24 hours, and the state of its feeds. */
 export function coverageOf(
-  {
-    db,
-    log,
-    watch,
-    watches: sources,
-  }: Pick<MonitorDeps, 'db' | 'watch' | 'watches'> & { log: Log },
+  { db, log, watches: sources }: Pick<MonitorDeps, 'db' | 'watches'> & { log: Log },
   monitor: Monitor,
   now: number,
 ) {
   const { id, active } = monitor
   // Exact even for a small clock offset: the start of a monitor is an instant of the platform's clock,
   // taken at that time.
-  const offset_ms = watch.clock_earliest_ms()
+  const offset_ms = earliestOf(sources)
   // A baseline may be older than the monitor, which has observed since its creation only.
   const since_at = windowSince(now, Math.max(monitor.active_since - offset_ms, monitor.created_at))
   // Same by the platform's clock. A monitor's own start is exact, independent of the clock comparison.
   const seen_since_at = windowSince(
-    now + watch.clock_measured_ms(),
+    now + measuredOf(sources),
     Math.max(monitor.active_since, monitor.created_at + offset_ms),
   )
   const feeds = readable(log, () =>
@@ -149,7 +144,7 @@ export function coverageOf(
 function withPlaces(
   facts: FeedFacts,
   { filter_spec }: Monitor,
-  source: SourceWatch | undefined,
+  source: Watch | undefined,
 ): FeedFacts {
   const { stream } = facts
   if (stream === null || stream.partial !== null || source === undefined) return facts

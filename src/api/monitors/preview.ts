@@ -17,7 +17,7 @@ import { oldestAt } from '../../core/polling/cursor.ts'
 import type { FeedKind } from '../../core/polling/feed.ts'
 import { weigh } from '../../gateway/cache.ts'
 import { type PreviewBatch, previewBatches, type PreviewSource } from '../../gateway/sampling.ts'
-import type { Watches } from '../../gateway/watches.ts'
+import type { Watches } from '../../gateway/watch.ts'
 import type { PatternJudge } from '../../patterns/judge.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import type { Customer } from '../../store/customers/customers.ts'
@@ -71,7 +71,7 @@ export function itemKeyOf(spec: FilterSpec, text: string, words: Naming): string
   const source =
     given === undefined && is_one ? only : sourceOfName(words, given ?? words.default_source)
   const name = /^t\d_/.test(id) ? id : `${spec.kind === 'comment' ? 't1' : 't3'}_${id}`
-  return itemKey({ name, source: source === HOME ? undefined : source })
+  return itemKey({ name, source })
 }
 
 /** Filter in a body, checked with the other fields, so that one error names every invalid one. */
@@ -221,7 +221,7 @@ async function runPreview(
   const spec = parseFilterSpec(filter_spec, words)
   checkSources(spec, watches, words)
   await checkPatternCost(patterns, spec, customer_id)
-  const places = placesOf(spec, [...watches.keys()], words.home !== null)
+  const places = placesOf(spec, watches)
   const batches = previewBatches(places, REQUESTS_MAX, LISTED[spec.kind])
   pace.before(customer_id)
   let requests = 0

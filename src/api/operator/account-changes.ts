@@ -47,10 +47,12 @@ type SessionCheck = {
 
 export type AccountChangeDeps = OperatorPoolDeps & {
   random: Random
-  /** Null: there is no platform to which accounts belong. */
-  session_check: SessionCheck | null
-  oauth: boolean
+  /** Checks at the named source, undefined: the first with accounts; null: there is none. By its name or key. */
+  checkOf: (source: string | undefined) => SourceCheck | null
 }
+
+/** `oauth`: it has the addresses for applications. */
+type SourceCheck = SessionCheck & { key: string; name: string; oauth: boolean }
 
 /** A secret of one line; the message never repeats it. Null is as absent. */
 const maybeSecret = (name: string) => {
@@ -98,6 +100,7 @@ const addBody = bodySchema(() => ({
   ...signInFields(),
   client_id: maybeSecret('client_id'),
   proxy: z.string('proxy must be the name of a proxy, or null').nullable().optional(),
+  source: z.string('source must be the name of a source of the kind reddit').optional(),
 }))
 
 const loginBody = bodySchema(signInFields)
@@ -179,17 +182,39 @@ function renewed(current: AccountSecrets, given: Given): AccountSecrets {
   }
 }
 
+function readJar(at: SessionCheck, text: string | null): StoredJar | null {
+  if (text === null) return null
+  const read = at.readJar(text)
+  if (read.ok) return read.jar
+  throw invalid('jar', `jar is not usable: ${read.problems.join('; ')}`)
+}
+
+function toSecrets(at: SourceCheck, given: Given, kind: AccountSecrets['kind']): AccountSecrets {
+  const { password = null, totp_secret = null } = given
+  const { client_id, client_secret, refresh_token = null } = given
+  if (kind === 'session') return { kind, password, totp_secret }
+  if (!at.oauth)
+    throw invalid(
+      'kind',
+      'kind must be session: the source has no token_url and api_url for an oauth application',
+    )
+  return { kind, client_id: client_id ?? '', client_secret: client_secret ?? '', refresh_token }
+}
+
 /**
  * Routes with which an operator adds accounts by cookies, password or OAuth application, signs them in
  * again and removes them, as `forumd account` does. No answer repeats a credential.
  */
 export function accountChanges(deps: AccountChangeDeps, record: RecordAction) {
-  const { db, ring, pool, clock, random, session_check, oauth } = deps
+  const { db, ring, pool, clock, random, checkOf } = deps
   /** Names of accounts that are checked now: the platform counts failed sign-ins. */
   const checking = new Set<string>()
 
-  function platform(): SessionCheck {
-    if (session_check !== null) return session_check
+  function platform(source: string | undefined): SourceCheck {
+    const found = checkOf(source)
+    if (found !== null) return found
+    if (source !== undefined)
+      throw invalid('source', 'source must be the name of a source of the kind reddit')
     throw new ApiError('NOT_FOUND', {
       message: 'the configuration has no source of the kind reddit, to which accounts belong',
     })
@@ -210,21 +235,14 @@ export function accountChanges(deps: AccountChangeDeps, record: RecordAction) {
       throw invalid('name', `the pool may have at most ${ACCOUNTS_MAX} accounts: remove one`)
   }
 
-  function readJar(text: string | null): StoredJar | null {
-    if (text === null) return null
-    const read = platform().readJar(text)
-    if (read.ok) return read.jar
-    throw invalid('jar', `jar is not usable: ${read.problems.join('; ')}`)
-  }
-
-  async function check(name: string, given: ToCheck) {
+  async function check(at: SessionCheck, name: string, given: ToCheck) {
     if (checking.has(name))
       throw new ApiError('IN_PROGRESS', {
         message: 'this account is being checked: wait for the result',
       })
     checking.add(name)
     try {
-      const checked = await platform().verify(given)
+      const checked = await at.verify(given)
       if (checked.ok) return checked
       const [field, sentence] = REFUSALS[checked.reason ?? 'wrong_credentials'] ?? [
         'password' as const,
@@ -237,31 +255,19 @@ export function accountChanges(deps: AccountChangeDeps, record: RecordAction) {
     }
   }
 
-  async function toSecrets(given: Given, kind: AccountSecrets['kind']): Promise<AccountSecrets> {
-    const { password = null, totp_secret = null } = given
-    const { client_id, client_secret, refresh_token = null } = given
-    if (kind === 'session') return { kind, password, totp_secret }
-    if (!oauth)
-      throw invalid(
-        'kind',
-        'kind must be session: the source has no token_url and api_url for an oauth application',
-      )
-    return { kind, client_id: client_id ?? '', client_secret: client_secret ?? '', refresh_token }
-  }
-
   return new Elysia({ name: 'operator account', prefix: '/operator', detail: { hide: true } })
     .post(
       '/accounts',
       async ({ body, request }) => {
-        platform()
-        const { name, kind, jar: text = null } = body
+        const { name, kind, source, jar: text = null } = body
+        const at = platform(source)
         await checkAll(() => mustBeFree(name), ...fieldsOf(body, kind), ...neededOf(body, kind))
-        const secrets = await toSecrets(body, kind)
+        const secrets = toSecrets(at, body, kind)
         const proxy = proxyNamed(body.proxy ?? null)
         const by_name = (body.password ?? null) === null ? null : name
-        const given = { secrets, jar: readJar(text), username: body.username ?? by_name }
-        const checked = await check(name, { ...given, proxy: proxy?.address ?? null })
-        const row = { id: `acc_${random.uuid()}`, name }
+        const given = { secrets, jar: readJar(at, text), username: body.username ?? by_name }
+        const checked = await check(at, name, { ...given, proxy: proxy?.address ?? null })
+        const row = { id: `acc_${random.uuid()}`, name, source: at.key }
         transact(db, () => {
           // Another call may have taken the name during the check.
           mustBeFree(name)
@@ -272,7 +278,12 @@ export function accountChanges(deps: AccountChangeDeps, record: RecordAction) {
             action: 'account.added',
             subject: row.id,
             subject_name: name,
-            detail: { kind, username: checked.username, state: checked.status.state },
+            detail: {
+              kind,
+              username: checked.username,
+              state: checked.status.state,
+              ...(source !== undefined && { source }),
+            },
           })
         })
         pool.adopt()
@@ -283,15 +294,15 @@ export function accountChanges(deps: AccountChangeDeps, record: RecordAction) {
     .post(
       '/accounts/:id/login',
       async ({ params, body, request }) => {
-        platform()
         const account = accountOf(db, params.id)
         const { id } = account
+        const at = platform(account.source)
         const opened = openAccount(db, ring, id)
         if (opened === null)
           throw new ApiError('NOT_FOUND', { message: 'there is no such account' })
         await checkAll(...fieldsOf(body, account.kind))
         const secrets = renewed(opened.secrets, body)
-        const jar = readJar(body.jar ?? null)
+        const jar = readJar(at, body.jar ?? null)
         if (secrets.kind === 'session' && secrets.password === null && jar === null)
           throw invalid(
             'password',
@@ -299,7 +310,7 @@ export function accountChanges(deps: AccountChangeDeps, record: RecordAction) {
           )
         const username = body.username ?? account.username ?? account.name
         const proxy = account.proxy_id === null ? null : openProxy(db, ring, account.proxy_id)
-        const checked = await check(account.name, { secrets, jar, username, proxy })
+        const checked = await check(at, account.name, { secrets, jar, username, proxy })
         transact(db, () => {
           const { name } = accountOf(db, id)
           const { jar: signed, ...stored } = toStore(checked)

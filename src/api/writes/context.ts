@@ -40,7 +40,7 @@ export type WritesOptions = Pick<IdempotencyDeps, 'db' | 'ring'> & {
   guardProxy: (proxy: Proxy) => Promise<Proxy | null>
   browser_schemes: Schemes
   /** The further source that is acted on; null: `home`, which has every act. */
-  source: { name: string; capabilities: ReadonlySet<string> } | null
+  source: { name: string; capabilities: ReadonlySet<string>; has_sessions: boolean } | null
   /** Called after a comment was written, with the key of the item that it answers. */
   commented?: (by: { customer_id: string; key_id: string }, item_id: string) => void
 }
@@ -189,7 +189,7 @@ export function createWriteContext(context: RouteContext, options: WritesOptions
         const name = readIdempotencyKey(request.headers.get(IDEMPOTENCY_HEADER))
         const session =
           internal.optionsOf(request).session ??
-          (source === null
+          (source === null || source.has_sessions
             ? readBodySession(bodyObject(body), whole())
             : readSourceSession(bodyObject(body), { ...whole(), source: source.name }))
         sents.set(request, { session, name, route, body_hash: bodyHash(body) })

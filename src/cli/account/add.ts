@@ -1,10 +1,11 @@
-import { type Config, homeOf } from '../../config/schema.ts'
+import { type Config, homeOf, type PlatformConfig, sourceKey } from '../../config/schema.ts'
 import {
   type AccountResult,
   type AccountStatus,
   newStatus,
   unsigned,
 } from '../../core/accounts/status.ts'
+import { HOME } from '../../core/forum/items.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
 import {
   type Account,
@@ -27,7 +28,12 @@ import {
   type Option,
   UsageError,
 } from '../command.ts'
-import { type OpenInstance, withInstance, withPlatformTools } from '../configuration.ts'
+import {
+  configWithSources,
+  type OpenInstance,
+  withInstance,
+  withPlatformTools,
+} from '../configuration.ts'
 import { checkTotp, createSources, FROM, type Sources } from './credentials.ts'
 import type { PlatformTools } from './platform-tools.ts'
 import { addSourceAccount } from './source-account.ts'
@@ -63,7 +69,7 @@ export const ADD = {
   source: {
     type: 'string',
     value: 'NAME',
-    help: 'account at this source, for approved drafts, in place of one of the pool',
+    help: 'source of the account (default: the first with a pool); elsewhere NAME is left out, and it is used for approved drafts',
   },
   'no-check': { type: 'boolean', help: 'add without checking the sign-in' },
   json: JSON_OPTION,
@@ -91,7 +97,7 @@ export function kindOf(text = 'session'): AccountSecrets['kind'] {
 export async function sessionCredentials(
   name: string,
   values: AddValues,
-  tools: PlatformTools,
+  tools: Pick<PlatformTools, 'readJar'>,
   sources: Sources,
 ): Promise<AccountCredentials> {
   for (const option of ['client-id', 'client-secret-file', 'refresh-token-file'] as const)
@@ -131,7 +137,7 @@ export async function renewedCredentials(
   account: Account,
   current: AccountSecrets,
   values: SignInValues,
-  tools: PlatformTools,
+  tools: Pick<PlatformTools, 'readJar'>,
   sources: Sources,
 ): Promise<AccountCredentials> {
   const username = values.username ?? account.username
@@ -158,7 +164,7 @@ export async function renewedCredentials(
   }
 }
 
-function parseJar(text: string, tools: PlatformTools): StoredJar {
+function parseJar(text: string, tools: Pick<PlatformTools, 'readJar'>): StoredJar {
   const read = tools.readJar(text)
   if (read.ok) return read.jar
   throw new UsageError(`--jar: ${read.problems.join('; ')}`)
@@ -220,12 +226,24 @@ const REMARKS: Readonly<Partial<Record<AccountResult['kind'], string>>> = {
 }
 
 /** @throws {UsageError} A key of the source is missing. */
-export function checkOauth(config: Config): void {
-  const home = homeOf(config)
+export function checkOauth(at: PlatformConfig): void {
   for (const key of ['token_url', 'api_url'] as const)
-    if (home?.[key] === '')
-      throw new UsageError(`--kind oauth needs ${key} in the [[source]] table of ${home.name}`)
+    if (at[key] === '')
+      throw new UsageError(`--kind oauth needs ${key} in the [[source]] table of ${at.name}`)
 }
+
+/** The source with a pool that has this name; absent: the first. Null: it is no source with a pool. */
+const poolOf = (config: Config, name: string | undefined): PlatformConfig | null =>
+  name === undefined
+    ? homeOf(config)
+    : (config.source.find((it): it is PlatformConfig => it.kind === 'reddit' && it.name === name) ??
+      null)
+
+/** The operations at the source of an account. */
+const toolsAt = ({ readJar, verify }: PlatformTools, source: string) => ({
+  readJar: (text: string) => readJar(text, source),
+  verify: (account: Parameters<typeof verify>[0]) => verify(account, source),
+})
 
 const NOTES =
   'FILE may be - for standard input or env:NAME for an environment variable; secrets are not accepted on the command line. A cookie jar may be a cookies.txt, a JSON export or a Cookie header.'
@@ -241,6 +259,7 @@ export const accountAdd = command({
     'forumd account add second --username ann --password-file ann.pw --totp-file ann.totp --proxy home',
     'PW=... forumd account add third --password-file env:PW',
     'forumd account add app --kind oauth --client-id ID --client-secret-file app.secret --refresh-token-file app.token',
+    'forumd account add reader --source other --jar cookies.txt',
     'forumd account add --source meta',
     'forumd account add --source cats --username ann --password-file ann.pw --totp-file ann.totp',
   ],
@@ -248,11 +267,19 @@ export const accountAdd = command({
   async run(call) {
     const { values, operands, ...context } = call
     const sources = createSources(context, values)
-    if (values.source !== undefined) {
-      if (operands.length > 0) throw new UsageError('NAME and --source exclude each other')
+    const all = await configWithSources(call)
+    const at = poolOf(all, values.source)
+    if (values.source !== undefined && at === null) {
+      if (operands.length > 0)
+        throw new UsageError(`${values.source} has no pool of accounts: leave NAME out`)
       return addSourceAccount(call, values.source, sources)
     }
-    if (operands[0] === undefined) throw new UsageError('NAME or --source is needed')
+    if (operands[0] === undefined)
+      throw new UsageError(
+        values.source === undefined
+          ? 'NAME or --source is needed'
+          : `${values.source} has a pool of accounts: NAME is needed`,
+      )
     const name = parsePoolName(operands[0])
     const proxy = await withInstance(context, (opened) => {
       if (findAccountByName(opened.db, name))
@@ -261,20 +288,24 @@ export const accountAdd = command({
         )
       return proxyNamed(opened, values.proxy)
     })
-    const verified = await withPlatformTools(call, async (tools, config, now) => {
+    const source = at === null ? HOME : sourceKey(all, at.name)
+    const verify = async (opened: PlatformTools, _: Config, now: number) => {
+      const tools = toolsAt(opened, source)
       const oauth = kindOf(values.kind) === 'oauth'
-      if (oauth) checkOauth(config)
+      if (oauth && at !== null) checkOauth(at)
       const credentials = oauth
         ? await oauthCredentials(values, sources)
         : await sessionCredentials(name, values, tools, sources)
       if (values['no-check'])
         return { ...credentials, status: uncheckedStatus(credentials, now), remark: null }
       return verifyAccount(tools, { ...credentials, proxy: proxy?.address ?? null })
-    })
+    }
+    const verified = await withPlatformTools(call, verify, { all })
     await withInstance(context, ({ db, ring, now, random }) =>
       insertAccount(db, ring, {
         id: `acc_${random.uuid()}`,
         name,
+        source,
         ...verified,
         proxy_id: proxy?.id ?? null,
         created_at: now,
@@ -298,15 +329,16 @@ export const accountLogin = command({
   async run(call) {
     const { values, operands, ...context } = call
     const sources = createSources(context, values)
-    const existing = await withInstance(context, ({ db, ring }) => {
+    const existing = await withInstance(context, ({ db, ring, config }) => {
       const account = accountNamed(db, operands[0] ?? '')
       const opened = openAccount(db, ring, account.id)
       if (!opened) throw new CommandRefusal(`there is no account "${account.name}" any more`)
       const proxy = account.proxy_id === null ? null : openProxy(db, ring, account.proxy_id)
-      return { account, secrets: opened.secrets, proxy }
+      return { account, secrets: opened.secrets, proxy, all: config }
     })
-    const { account, proxy } = existing
-    const verified = await withPlatformTools(call, async (tools) => {
+    const { account, proxy, all } = existing
+    const verify = async (opened: PlatformTools) => {
+      const tools = toolsAt(opened, account.source)
       const credentials = await renewedCredentials(
         existing.account,
         existing.secrets,
@@ -315,7 +347,8 @@ export const accountLogin = command({
         sources,
       )
       return verifyAccount(tools, { ...credentials, proxy })
-    })
+    }
+    const verified = await withPlatformTools(call, verify, { all })
     await withInstance(context, ({ db, ring }) =>
       transact(db, () => {
         const { secrets, username, status, jar } = verified

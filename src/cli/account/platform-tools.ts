@@ -56,15 +56,19 @@ type SourceAccess = {
 }
 
 export type PlatformTools = AsyncDisposable & {
-  readJar(text: string): JarRead
-  test(account: OpenedAccount): Promise<Tested>
+  /** `source`: key of that with the accounts; absent: the first. */
+  readJar(text: string, source?: string): JarRead
+  test(account: OpenedAccount, source?: string): Promise<Tested>
   /** Checks a session, or signs in if there is a password and no jar. */
-  verify(account: {
-    secrets: AccountSecrets
-    jar: StoredJar | null
-    username: string | null
-    proxy: Proxy | null
-  }): Promise<CredentialsCheck>
+  verify(
+    account: {
+      secrets: AccountSecrets
+      jar: StoredJar | null
+      username: string | null
+      proxy: Proxy | null
+    },
+    source?: string,
+  ): Promise<CredentialsCheck>
   /** Requests the platform through an egress; the fault's kind tells proxy failures from platform failures. */
   tryProxy(proxy: Proxy): Promise<Outcome<unknown>>
   /** Requests the platform directly and anonymously; `ahead_ms`: lead of its clock over the local clock, null if unknown. */

@@ -90,13 +90,17 @@ export const accountTest = command({
     const { values, operands, ...context } = call
     const [name] = operands
     const within: Within = (work) => withInstance(context, work)
-    const names = await within(({ db }) => namesOf(db, name))
-    const found = await withPlatformTools(call, async (tools) => {
+    const { names, config } = await within((opened) => ({
+      names: namesOf(opened.db, name),
+      config: opened.config,
+    }))
+    const test = async (tools: PlatformTools) => {
       const all: TestResult[] = []
       // One after another: simultaneous checks from one machine may get it blocked.
       for (const it of names) all.push(...(await testAccount(tools, it, within)))
       return all
-    })
+    }
+    const found = await withPlatformTools(call, test, { all: config })
     const rows = found.map(({ account, tested }) => {
       const { word, means } = VERDICTS[tested.finding.kind]
       const { username, blocked = [] } = tested
@@ -143,13 +147,13 @@ async function testAccount(
 ): Promise<TestResult[]> {
   let found = await within((opened) => open(opened, name))
   if (found === null) return []
-  let tested = await tools.test(found.credentials)
+  let tested = await tools.test(found.credentials, found.account.source)
   if (tested.finding.kind === 'logged_out') {
     const now = await within((opened) => open(opened, name))
     // The daemon has exchanged the grant first, so that the one used here was no longer valid.
     if (now !== null && !isDeepStrictEqual(now.credentials.secrets, found.credentials.secrets)) {
       found = now
-      tested = await tools.test(found.credentials)
+      tested = await tools.test(found.credentials, found.account.source)
     }
   }
   const result = { ...found, tested }

@@ -1,8 +1,7 @@
-import { feedsOf, furtherOf, homeOf } from '../../config/schema.ts'
+import { feedsOf, sourceKey } from '../../config/schema.ts'
 import { sealCredentials } from '../../core/delivery/credentials.ts'
 import { newTargetSecret, withSigningKey } from '../../core/delivery/signature.ts'
-import { placesOf, withFeeds } from '../../core/filter/feeds.ts'
-import type { FilterSpec } from '../../core/filter/fields.ts'
+import { placesOf } from '../../core/filter/feeds.ts'
 import { beginningAt, effectiveCadence } from '../../core/limits/plan.ts'
 import { findCustomer } from '../../store/customers/customers.ts'
 import { transact } from '../../store/db/connection.ts'
@@ -92,14 +91,14 @@ function writeWebhook({ db, ring, now, random }: OpenInstance, step: WebhookStep
   }
 }
 
-function placesWatched(spec: FilterSpec, config: OpenInstance['config']) {
-  const sources = new Map(furtherOf(config).map((it) => [it.name, feedsOf(it)]))
-  const places = placesOf(spec, [...sources.keys()], homeOf(config) !== null)
-  return withFeeds(places, spec, (source) => sources.get(source))
-}
-
 function writeMonitor({ db, now, config }: OpenInstance, step: MonitorStep): void {
   const { customer_id, id } = step
+  const sources = new Map(
+    config.source.map((it) => [
+      sourceKey(config, it.name),
+      { proof: it.kind === 'reddit' ? 'time_listing' : 'by_ids', feeds: feedsOf(it) },
+    ]),
+  )
   switch (step.action) {
     case 'create': {
       const monitor: WrittenMonitor = {
@@ -113,7 +112,7 @@ function writeMonitor({ db, now, config }: OpenInstance, step: MonitorStep): voi
         updated_at: now,
         last_match_at: null,
       }
-      startMonitor(db, monitor, placesWatched(step.spec, config))
+      startMonitor(db, monitor, placesOf(step.spec, sources))
       return
     }
     case 'change': {
@@ -133,7 +132,7 @@ function writeMonitor({ db, now, config }: OpenInstance, step: MonitorStep): voi
         baseline_item_id: restart ? null : before.baseline_item_id,
         updated_at: at,
       }
-      const places = step.fields.includes('filter_spec') ? placesWatched(step.spec, config) : null
+      const places = step.fields.includes('filter_spec') ? placesOf(step.spec, sources) : null
       // The sources are not at hand here, so that nothing of them counts as verified.
       const coverage = { offset_ms: 0, limitOf: () => 'not_verified' }
       changeMonitor(db, monitor, { places, restart, begins_at, now: at }, coverage)

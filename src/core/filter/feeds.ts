@@ -1,14 +1,14 @@
 import { invalid } from '../base/errors.ts'
 import { normalise } from '../base/form.ts'
 import { meant } from '../base/text.ts'
-import type { Item } from '../forum/items.ts'
+import { HOME, type Item } from '../forum/items.ts'
 import { type Naming, sourceNames } from '../forum/naming.ts'
 import { parseCommunityName } from '../forum/permalink.ts'
-import type { FeedKind } from '../polling/feed.ts'
+import type { FeedKind, WatchedFeed } from '../polling/feed.ts'
 import { anyOf, ENTRIES, type FilterSpec, wireName } from './fields.ts'
 import { compileQuery, type MatchOptions, matchOptionsOf } from './match.ts'
 import { parseQuery, positiveTerms, type Query, type Term } from './query.ts'
-import { furtherSources, watchesHome } from './spec.ts'
+import { watchedSources } from './spec.ts'
 
 export type Keyword = { term: string; test: (item: Item) => boolean }
 
@@ -43,7 +43,11 @@ export function requiredQuery(spec: FilterSpec): Query & { kind: 'and' } {
 
 export type WatchableSource = {
   name: string
+  /** `time_listing`: its listings are polled; else it has one feed of all its items. */
+  proof: string
   has(capability: 'tree' | 'nodesById' | 'postsById'): boolean
+  /** Names of its feeds if each is polled alone. */
+  feeds?: readonly string[] | undefined
   /** True when `place` is a name that it could have. */
   isPlace(place: string): boolean
 }
@@ -54,8 +58,8 @@ export function checkSources(
   watches: ReadonlyMap<string, WatchableSource>,
   words: Naming,
 ): void {
-  const configured = [...watches.keys()]
-  const named = furtherSources(spec, configured)
+  const configured = [...watches.keys()].filter((it) => it !== HOME)
+  const named = watchedSources(spec, watches.keys()).filter((it) => it !== HOME)
   const unknown = named.filter((it) => !watches.has(it))
   if (unknown.length > 0)
     throw invalid(
@@ -64,7 +68,8 @@ export function checkSources(
     )
   const sources = named.flatMap((it) => watches.get(it) ?? [])
   if (sources.length === 0) return
-  checkPlaceNames(spec, sources, words)
+  const is_home = words.home !== null && watchedSources(spec, watches.keys()).includes(HOME)
+  checkPlaceNames(spec, sources, { words, is_home })
   for (const [field, { absent, needs }] of ENTRIES) {
     if (needs === undefined || spec[field] === null || spec[field] === absent) continue
     for (const kind of spec.kind === 'both' ? (['post', 'comment'] as const) : [spec.kind])
@@ -92,7 +97,7 @@ const MANY: readonly string[] = ['all', 'local']
 function checkPlaceNames(
   spec: FilterSpec,
   sources: readonly WatchableSource[],
-  words: Naming,
+  { words, is_home }: { words: Naming; is_home: boolean },
 ): void {
   for (const list of ['subforum', 'exclude_subforums'] as const) {
     const many = spec[list].find((it) => MANY.includes(it.toLowerCase()))
@@ -105,7 +110,7 @@ function checkPlaceNames(
     const none = spec[list].find(
       (place) =>
         !sources.some((it) => it.isPlace(place)) &&
-        !(words.home !== null && watchesHome(spec) && parseCommunityName(place) !== null),
+        !(is_home && parseCommunityName(place) !== null),
     )
     if (none === undefined) continue
     throw invalid(
@@ -117,43 +122,44 @@ function checkPlaceNames(
 
 type FeedPlace = { kind: FeedKind; place: string }
 
+/** The source {@link HOME} alone. */
+const HOME_ALONE: ReadonlyMap<string, Pick<WatchableSource, 'proof' | 'feeds'>> = new Map([
+  [HOME, { proof: 'time_listing' }],
+])
+
 /**
  * The feeds that contain everything a spec can match: communities in lower case; else the threads it names; else the
  * comments of its authors, by name in lower case, and search expressions for posts. Communities are narrower than any
- * search; all other criteria are tested on the items. A further source has one feed of all its items; `configured`:
- * the names of these sources. `has_home`: there is a source `home`.
+ * search; all other criteria are tested on the items. A source that is read by ids has one feed of all its items, or those
+ * of its feeds that can contain a match.
  */
-export function placesOf(
+export const placesOf = (
   spec: FilterSpec,
-  configured: readonly string[] = [],
-  has_home = true,
-): FeedPlace[] {
-  const watches = furtherSources(spec, configured).map((place): FeedPlace => ({
-    kind: 'all',
-    place,
-  }))
-  return has_home && watchesHome(spec) ? [...homePlaces(spec), ...watches] : watches
-}
+  sources: ReadonlyMap<string, Pick<WatchableSource, 'proof' | 'feeds'>> = HOME_ALONE,
+): WatchedFeed[] =>
+  watchedSources(spec, sources.keys()).flatMap((name): WatchedFeed[] => {
+    const source = sources.get(name)
+    if (source === undefined) return []
+    if (source.proof !== 'time_listing')
+      return allPlaces(spec, source.feeds).map((it) => ({ kind: 'all', place: name + it }))
+    const listed = listedPlaces(spec)
+    return name === HOME ? listed : listed.map((it) => ({ ...it, source: name }))
+  })
 
-/** The feeds of sources that poll each of theirs alone, in place of these sources: those that can have what a spec matches. */
-export function withFeeds<Place extends FeedPlace>(
-  places: readonly Place[],
-  { subforum, exclude_subforums }: Pick<FilterSpec, 'subforum' | 'exclude_subforums'>,
-  feedsOf: (source: string) => readonly string[] | undefined,
-): Place[] {
+function allPlaces(
+  { subforum, exclude_subforums }: FilterSpec,
+  feeds: readonly string[] | undefined,
+): string[] {
+  if (feeds === undefined) return ['']
   const [wanted, excluded] = [subforum, exclude_subforums].map(
     (list) => new Set(list.map((it) => it.toLowerCase())),
   )
   const isWatched = (name: string): boolean =>
-    (wanted?.size === 0 || wanted?.has(name.toLowerCase()) === true) &&
-    excluded?.has(name.toLowerCase()) !== true
-  return places.flatMap((it) => {
-    const feeds = it.kind === 'all' ? feedsOf(it.place) : undefined
-    return feeds?.filter(isWatched).map((name) => ({ ...it, place: `${it.place}/${name}` })) ?? [it]
-  })
+    (wanted?.size === 0 || wanted?.has(name) === true) && excluded?.has(name) !== true
+  return feeds.filter((it) => isWatched(it.toLowerCase())).map((it) => `/${it}`)
 }
 
-function homePlaces(spec: FilterSpec): FeedPlace[] {
+function listedPlaces(spec: FilterSpec): FeedPlace[] {
   // Names that only another source can have are no places of this one.
   const names = spec.subforum
     .filter((it) => parseCommunityName(it) !== null)

@@ -17,7 +17,7 @@ import {
 import { parseQuery } from './query.ts'
 import { type FieldInput, NONE, readEntries, readFlag, SOURCES, wrong } from './readers.ts'
 import { viewerTermIn } from './search-query.ts'
-import { FILTER_DEFAULTS, watchesHome } from './spec.ts'
+import { FILTER_DEFAULTS, watchedSources } from './spec.ts'
 
 type RenderSpec = () => Record<string, unknown>
 
@@ -28,7 +28,7 @@ type RenderSpec = () => Record<string, unknown>
 function checkSpec(spec: FilterSpec, words: Naming, render: RenderSpec): void {
   checkPairs(spec, words)
   // A further source is a place by itself, and has names of its own.
-  if (words.home === null || !watchesHome(spec)) return
+  if (words.home === null || !watchedSources(spec, [HOME]).includes(HOME)) return
   checkReserved(spec, words)
   checkPlaces(spec, words, render)
   checkSearches(spec)

@@ -6,10 +6,6 @@ export const FILTER_DEFAULTS: FilterSpec = Object.fromEntries(
   ENTRIES.map(([name, { absent }]): unknown[] => [name, absent]),
 )
 
-/** True when a spec watches the source {@link HOME}. */
-export const watchesHome = ({ source }: Pick<FilterSpec, 'source'>): boolean =>
-  source.length === 0 || source.includes(HOME) || source.includes(ALL_SOURCES)
-
 /**
  * The spec with its sources by name. A feed of the platform holds no item of another source, so a filter of {@link HOME} alone names
  * none; in a store of all sources it has to.
@@ -17,12 +13,14 @@ export const watchesHome = ({ source }: Pick<FilterSpec, 'source'>): boolean =>
 export const withNamedSource = (spec: FilterSpec): FilterSpec =>
   spec.source.length === 0 ? { ...spec, source: [HOME] } : spec
 
-/** The further sources that a spec watches. `configured`: those that exist. */
-export const furtherSources = (
+/** The sources that a spec watches. `configured`: those that exist. */
+export const watchedSources = (
   { source }: Pick<FilterSpec, 'source'>,
-  configured: readonly string[],
-): readonly string[] =>
-  source.includes(ALL_SOURCES) ? configured : source.filter((it) => it !== HOME)
+  configured: Iterable<string>,
+): readonly string[] => {
+  if (source.includes(ALL_SOURCES)) return [...configured]
+  return source.length === 0 ? [HOME] : source
+}
 
 // Criteria that are decided after the first match: thresholds, relevance and grouping.
 

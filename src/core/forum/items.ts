@@ -227,7 +227,7 @@ export const HOME = '~'
 
 /** Key of an item among those of all sources: its fullname, after the name of another source than {@link HOME}. */
 export const itemKey = ({ name, source }: { name: string; source?: string | undefined }): string =>
-  source === undefined ? name : `${source}/${name}`
+  source === undefined || source === HOME ? name : `${source}/${name}`
 
 /**
  * Digest of what an item shows: text, link, flags, place. It is known by this, not by its id and its edit time alone, and

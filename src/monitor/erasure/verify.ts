@@ -1,7 +1,7 @@
 import type { ErasureReason } from '../../core/delivery/envelope.ts'
 import { deliveryId, editedBody } from '../../core/delivery/envelope.ts'
 import { rowOf } from '../../core/enrichment/enrich.ts'
-import { HOME, type Item, type ItemState, ofItemKey } from '../../core/forum/items.ts'
+import { type Item, type ItemState, ofItemKey } from '../../core/forum/items.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { type AuditTokens, refill } from '../../core/polling/audit.ts'
 import {
@@ -12,8 +12,7 @@ import {
   UNCLEAR_RETRY_MS,
   withoutMassAbsence,
 } from '../../core/polling/reverify.ts'
-import type { Watch } from '../../gateway/watch.ts'
-import type { Watches } from '../../gateway/watches.ts'
+import { aheadOf, type Watch, type Watches } from '../../gateway/watch.ts'
 import type { Clock, Log } from '../../runtime/runtime.ts'
 import { type Archiving, queueItems } from '../../store/archive/queue.ts'
 import { type Chunks, runCooperatively } from '../../store/db/chunked.ts'
@@ -43,10 +42,6 @@ import type { Filters } from '../match.ts'
 // Stored items are read again by their ids, and what is deleted at its source is erased here. An answer that is not clear
 // erases nothing: a block page, a refusal or an outage would otherwise delete everything.
 
-/** Items in one request of {@link HOME}. */
-const ITEMS_PER_REQUEST = 100
-/** Items in one round of another source, each with requests of its own. */
-const ITEMS_PER_ROUND = 20
 /** Wait after a source could not be read, ms. */
 const FAULT_REST_MS = 60_000
 /** Longest time until it is checked again if something is due, ms. */
@@ -59,13 +54,10 @@ export type VerifyDeps = {
   clock: Clock
   log: Log
   signal: AbortSignal
-  watch: Pick<Watch, 'states' | 'clock_offset_ms'>
   watches: Watches
   filters: Filters
   /** Share of the requests of a source that checks may use, 0 to 1. */
   recheck_share: number
-  /** Requests a minute that {@link HOME} allows now. */
-  requests_per_minute: () => number
   archive?: Archiving | undefined
   /** Called after deliveries were written. */
   on_pending: () => void
@@ -82,39 +74,18 @@ export type Verifier = {
 
 type Round = Omit<Erased, 'places'>
 
-type Reader = {
-  per_minute: () => number
-  costOf: (items: number) => number
-  items_max: number
-  states: NonNullable<Watch['states']>
-}
+type Reader = NonNullable<Watch['recheck']> & Pick<Watch, 'per_minute'>
 
 /** Creates the checks; nothing is read until {@link Verifier.verify}. */
 export function createVerifier(deps: VerifyDeps): Verifier {
   const { db, clock, log, signal } = deps
+  const clock_offset_ms = () => aheadOf(deps.watches)
   const tokens = new Map<string, AuditTokens>()
   const rests = new Map<string, number>()
 
   function readerOf(source: string): Reader | null {
-    if (source === HOME) {
-      const { states } = deps.watch
-      if (states === undefined) return null
-      return {
-        per_minute: deps.requests_per_minute,
-        costOf: () => 1,
-        items_max: ITEMS_PER_REQUEST,
-        states,
-      }
-    }
-    const recheck = deps.watches.get(source)?.recheck
-    if (recheck === undefined) return null
-    const { per_minute, requests_each, states } = recheck
-    return {
-      per_minute,
-      costOf: (items) => items * requests_each,
-      items_max: ITEMS_PER_ROUND,
-      states,
-    }
+    const watch = deps.watches.get(source)
+    return watch?.recheck === undefined ? null : { ...watch.recheck, per_minute: watch.per_minute }
   }
 
   function saved(source: string, { per_minute }: Reader): number {
@@ -144,7 +115,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
     const names = due.map(({ item_id }) => ofItemKey(item_id).name)
     const before = tokens.get(source)
     if (before !== undefined)
-      tokens.set(source, { ...before, tokens: before.tokens - reader.costOf(due.length) })
+      tokens.set(source, { ...before, tokens: before.tokens - reader.cost(due.length) })
     const read = await reader.states(names, signal)
     if (signal.aborted) return none
     if (!read.ok) {
@@ -222,8 +193,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
     now: number,
   ): Promise<Round> {
     const taken = new Set(gone.map(({ item_id }) => item_id))
-    if (orphans.size > 0)
-      catchUp({ db, words: deps.words, clock_offset_ms: deps.watch.clock_offset_ms })
+    if (orphans.size > 0) catchUp({ db, words: deps.words, clock_offset_ms })
     const orphaned = [...orphans].flatMap((author) => listByAuthor(db, { source, author }))
     const all = [
       ...gone,
@@ -231,8 +201,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
         .filter((item_id) => !taken.has(item_id))
         .map((item_id) => ({ item_id, reason: 'author_gone' as const })),
     ]
-    const { words, instance_id, watch } = deps
-    const { clock_offset_ms } = watch
+    const { words, instance_id } = deps
     const total = { items: 0, bodies: 0, events: 0 }
     function* steps(): Chunks<void> {
       for (let at = 0; at < all.length; at += ERASED_AT_ONCE) {
@@ -276,7 +245,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
         item_ids: [item_id],
         status: 'pending',
         event: 'item.edited',
-        now: now + deps.watch.clock_offset_ms(),
+        now: now + clock_offset_ms(),
         due_at: now,
         body: editedBody({ delivery_id: id, monitor_id, row, detected_at: now }),
       })

@@ -14,13 +14,12 @@ import {
 import type { Posted, SentMessage } from '../../core/forum/writes.ts'
 import type { CallerClient, HttpAnswer, HttpCall } from '../http.ts'
 import { fromNode } from '../items.ts'
-import { ANONYMOUS } from '../port.ts'
+import { ANONYMOUS, type SourceReads } from '../port.ts'
 import {
   type ActCall,
   type Authorization,
   type CredentialActs,
   type KeyRequest,
-  type SourceReads,
   unsupported,
 } from '../source.ts'
 import { fieldsOf, idAt, numberAt, rowsOf, textAt } from '../values.ts'

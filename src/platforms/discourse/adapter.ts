@@ -5,13 +5,12 @@ import type { Comment, Community, Item, Post } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import { fromNode } from '../items.ts'
 import { commentsOf, createHold, NOT_FOUND, SPANS_S } from '../lists.ts'
-import type { Call, Listing } from '../port.ts'
+import type { Call, Listing, SourceReads } from '../port.ts'
 import {
   actCapabilities,
   readCapabilities,
   type Source,
   type SourceOptions,
-  type SourceReads,
   withUnsupported,
 } from '../source.ts'
 import { fieldsOf, hasShape, idAt, numberAt, rowsOf, textAt } from '../values.ts'
@@ -351,8 +350,7 @@ export function createDiscourse(options: SourceOptions): Source {
     acts,
     states,
     authorization: keyAuthorization(base_url),
-    reads: withUnsupported(reads),
-    commentOf: fromNode,
+    reads: withUnsupported(reads, fromNode),
     watch: {
       ...watch,
       async advance(state, bounds) {

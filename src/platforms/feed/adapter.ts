@@ -7,14 +7,13 @@ import { toMarkdown, warm } from '../html.ts'
 import { createHttpClient, type HttpCall, type HttpClient } from '../http.ts'
 import { fromNode, makePost } from '../items.ts'
 import { NOT_FOUND } from '../lists.ts'
-import type { Call, Listing } from '../port.ts'
+import type { Call, Listing, SourceReads } from '../port.ts'
 import {
   type FeedAddress,
   pollCall,
   readCapabilities,
   type Source,
   type SourceOptions,
-  type SourceReads,
   type WatchCall,
   type WatchStep,
   withUnsupported,
@@ -340,7 +339,7 @@ export function createFeeds(given: SourceOptions): Source {
     kind: 'feed',
     url: new URL(feeds[0]?.url ?? given.base_url).origin,
     capabilities: new Set(readCapabilities(reads)),
-    reads: withUnsupported(reads),
+    reads: withUnsupported(reads, fromNode),
     watch: {
       proof: 'overlap',
       relisted_ms: 0,
@@ -354,7 +353,6 @@ export function createFeeds(given: SourceOptions): Source {
     spell: (place) => by_name.get(place.toLowerCase())?.name ?? place,
     place_examples: feeds.slice(0, 3).map(({ name }) => name),
     targetOf: () => null,
-    commentOf: fromNode,
     // Times of answers are by our clock already: each host has its own.
     clock_offset_ms: () => 0,
     isDown: () => clients.size > 0 && [...clients.values()].every((it) => it.isDown()),

@@ -5,14 +5,8 @@ import { warm } from '../html.ts'
 import { createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
 import { fromNode, type HiddenReplies, toNode, toTree } from '../items.ts'
 import { commentsOf, createHold, inTurn, NOT_FOUND, postsOf, SPANS_S } from '../lists.ts'
-import type { Call, ItemStates, Listing, Tree } from '../port.ts'
-import {
-  readCapabilities,
-  type Source,
-  type SourceOptions,
-  type SourceReads,
-  withUnsupported,
-} from '../source.ts'
+import type { Call, ItemStates, Listing, SourceReads, Tree } from '../port.ts'
+import { readCapabilities, type Source, type SourceOptions, withUnsupported } from '../source.ts'
 import { fieldsOf, hasShape, idAt, idsOf, isId, rowsOf, type Shape, textAt } from '../values.ts'
 import {
   commentsOfTree,
@@ -369,11 +363,10 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     kind: 'hackernews',
     url: SITE,
     capabilities: new Set(readCapabilities(reads)),
-    reads: withUnsupported(reads),
+    reads: withUnsupported(reads, fromNode),
     states,
     acts: {},
     authorization: null,
-    commentOf: fromNode,
     // A list of ids takes a request for each of them.
     newestPosts: async ({ limit, after }, call) =>
       postsOf(await search({ q: '', tags: '(story,poll,job)' }, { limit, after }, call)),

@@ -3,13 +3,12 @@ import type { Comment, Item, ItemLiveness, Node, Post } from '../../core/forum/i
 import type { HttpCall } from '../http.ts'
 import { fromNode, toNode } from '../items.ts'
 import { inTurn, NOT_FOUND, SPANS_S } from '../lists.ts'
-import type { Listing } from '../port.ts'
+import type { Listing, SourceReads } from '../port.ts'
 import {
   actCapabilities,
   readCapabilities,
   type Source,
   type SourceOptions,
-  type SourceReads,
   withUnsupported,
 } from '../source.ts'
 import { fieldsOf, idAt, textAt } from '../values.ts'
@@ -415,8 +414,7 @@ export function createLemmy(
     states: lemmyStates({ ...api, byId: byIdBeside }, base_url),
     acts,
     authorization: null,
-    reads: withUnsupported(reads),
-    commentOf: fromNode,
+    reads: withUnsupported(reads, fromNode),
     watch: createIdWatch({ clock, api, site_url: base_url, localName, beside }),
     place_examples: ['coffee', 'coffee@other.example'],
     isPlace: (place) => PLACE.test(place),

@@ -2,7 +2,7 @@ import { ok, type Outcome } from '../../core/base/result.ts'
 import { OWN_TABS } from '../../core/forum/listing.ts'
 import type { Transport } from '../../net/transport.ts'
 import type { Random } from '../../runtime/runtime.ts'
-import { createFence, createLeftOut, fencedReads } from '../fence.ts'
+import { createFence, createLeftOut, fencedReads, type LeftOutRows } from '../fence.ts'
 import type {
   Acts,
   Call,
@@ -10,7 +10,7 @@ import type {
   Listing,
   Listings,
   Payer,
-  Platform,
+  SourceReads,
   Use,
   UserTab,
 } from '../port.ts'
@@ -41,6 +41,8 @@ export type ForumOptions = ClientOptions & {
   /** Of the source. */
   name: string
   random: Random
+  /** Counts rows that are left out; default: its own. */
+  rows_left_out?: LeftOutRows | undefined
   /** Address of the chat; absent: no chat. */
   chat_url?: string | undefined
   /** Without it only small pictures can be sent. */
@@ -48,7 +50,7 @@ export type ForumOptions = ClientOptions & {
   link_hosts?: readonly string[] | undefined
 }
 
-export type Forum = Platform & {
+export type Forum = SourceReads & {
   acts: Acts
   states: ItemStates
   /**
@@ -62,6 +64,10 @@ export type Forum = Platform & {
   state(): SourceState
   /** Names of users whom the account has blocked: the platform leaves their items out of what it receives. */
   blocked(call: Call): Promise<Outcome<string[]>>
+  /** Lead of its clock over ours, ms; 0 until three answers were measured. */
+  clock_offset_ms(): number
+  /** The highest age of the last answers in caches, ms. */
+  copy_ms(): number
   /** True after three answers with a date: the clock's offset is known. */
   isClockKnown(): boolean
   /** Rows that were left out since the start; null: none. */
@@ -73,11 +79,11 @@ export function createForum(options: ForumOptions): Forum {
   const trace = createSourceTrace(options.clock)
   const client = createClient({ ...options, trace })
   const session_check = createSessionCheck(client, options.clock)
-  const left_out = createLeftOut(options.name, options)
+  const { rows_left_out: left_out = createLeftOut(options.name, options) } = options
   const read = createReaders(client.base, left_out.add)
   const by_id = createById(session_check, read, options.clock)
   const about = createAbout(session_check, read)
-  const commentOf: Platform['commentOf'] = ({ data }) => toComment(client.base, data)
+  const commentOf: SourceReads['commentOf'] = ({ data }) => toComment(client.base, data)
   const { clock, random, chat_url = '', store, link_hosts = [] } = options
   const fence = createFence({ ...options, left_out, commentOf, trace })
   return {
@@ -107,7 +113,6 @@ export function createForum(options: ForumOptions): Forum {
     isClockKnown: client.isClockKnown,
     commentOf,
     clock_offset_ms: client.clock_offset_ms,
-    clock_measured_ms: client.clock_measured_ms,
     copy_ms: client.copy_ms,
   }
 }

@@ -2,7 +2,7 @@ import { createLru } from '../../core/base/lru.ts'
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { AccessEnd, AccessEnds } from '../../runtime/access-ends.ts'
 import type { Clock } from '../../runtime/runtime.ts'
-import type { Call, Identity, Listing, Listings, Platform } from '../port.ts'
+import type { Call, Identity, Listing, Listings, SourceReads } from '../port.ts'
 import { isAnonymous } from './client.ts'
 
 /**
@@ -64,7 +64,7 @@ const isDoubtful = ({ over_18, subforum }: Row, places: readonly string[] | null
 
 /** Creates the listings with their ends recognised. Callers' own sessions keep their view as it is. */
 export function recogniseEndings(
-  platform: Platform,
+  platform: SourceReads,
   { clock, ends }: { clock: Pick<Clock, 'mono'>; ends: AccessEnds },
 ): Pick<Listings, 'posts' | 'comments' | 'search' | 'userComments' | 'userItems'> {
   const checked = createLru<string, { at: number; fault: Verdict }>(SUBJECTS_MAX)

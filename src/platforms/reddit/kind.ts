@@ -8,7 +8,7 @@ import {
   webAddress,
 } from '../../core/config/values.ts'
 import { defineKind } from '../kind.ts'
-import { createFurtherForum } from './source.ts'
+import { openAnonymous } from './source.ts'
 
 export const reddit = defineKind({
   kind: 'reddit',
@@ -38,7 +38,7 @@ export const reddit = defineKind({
     user: 'a name',
     post: 'post',
     comment: 'comment',
-    proof: 'polls and audits of listings; of the first one',
+    proof: 'polls and audits of listings',
   },
-  open: createFurtherForum,
+  open: openAnonymous,
 })

@@ -1,7 +1,7 @@
 import { fail, ok, type Outcome } from '../../core/base/result.ts'
 import type { Item, ItemLiveness, ItemState, Node, Post } from '../../core/forum/items.ts'
 import type { Clock } from '../../runtime/runtime.ts'
-import type { Call, ItemStates, Platform } from '../port.ts'
+import type { Call, ItemStates, SourceReads } from '../port.ts'
 import { textAt } from '../values.ts'
 import type { NativeRequest, SessionCheck } from './client.ts'
 import { readRules, readWiki } from './readers/community-pages.ts'
@@ -30,7 +30,10 @@ import {
 import { MODERATOR_NEEDS, readAchievements, toModerator } from './readers/people.ts'
 import { clearViewer } from './readers/viewer.ts'
 
-type About = Pick<Platform, 'user' | 'community' | 'moderators' | 'rules' | 'wiki' | 'achievements'>
+type About = Pick<
+  SourceReads,
+  'user' | 'community' | 'moderators' | 'rules' | 'wiki' | 'achievements'
+>
 
 export function createAbout(client: SessionCheck, read: RowReaders): About {
   async function lookUp<T>(
@@ -118,7 +121,7 @@ export function createKeyedQueue(clock: Clock): KeyedQueue {
 }
 
 type ById = Pick<
-  Platform,
+  SourceReads,
   'tree' | 'more' | 'postsById' | 'nodesById' | 'liveness' | 'visibility'
 > & { states: ItemStates }
 

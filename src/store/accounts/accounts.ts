@@ -12,6 +12,7 @@ import {
 } from '../../core/accounts/status.ts'
 import { once } from '../../core/base/lazy.ts'
 import type { Ring } from '../../core/base/secrets.ts'
+import { HOME } from '../../core/forum/items.ts'
 import { type Db, transact } from '../db/connection.ts'
 
 export type AccountSecrets =
@@ -24,6 +25,8 @@ export type Account = {
   id: string
   /** The operator's name for it. */
   name: string
+  /** Key of the source to which it belongs. */
+  source: string
   kind: AccountKind
   /** Its name on the platform, or its sign-in name; null while unknown. */
   username: string | null
@@ -43,7 +46,7 @@ export type Account = {
 type Row = Omit<Account, keyof AccountStatus> & { status: string }
 
 const COLUMNS =
-  'id, name, kind, username, proxy_id, jar_expires_at, revision, login_failures, next_login_at, created_at, last_used_at, last_ok_at, status'
+  'id, name, source, kind, username, proxy_id, jar_expires_at, revision, login_failures, next_login_at, created_at, last_used_at, last_ok_at, status'
 
 const toAccount = ({ status, ...row }: Row): Account => ({
   ...row,
@@ -101,6 +104,7 @@ export function insertAccount(
   it: {
     id: string
     name: string
+    source?: string | undefined
     username: string | null
     secrets: AccountSecrets
     jar: StoredJar | null
@@ -109,13 +113,14 @@ export function insertAccount(
     created_at: number
   },
 ): void {
-  const { id, name, username, secrets, jar, proxy_id, status, created_at } = it
+  const { id, name, source = HOME, username, secrets, jar, proxy_id, status, created_at } = it
   db.query(
-    `INSERT INTO accounts (id, name, kind, username, secrets, jar, jar_expires_at, proxy_id, created_at, status)
-     VALUES ($id, $name, $kind, $username, $secrets, $jar, $jar_expires_at, $proxy_id, $created_at, $status)`,
+    `INSERT INTO accounts (id, name, source, kind, username, secrets, jar, jar_expires_at, proxy_id, created_at, status)
+     VALUES ($id, $name, $source, $kind, $username, $secrets, $jar, $jar_expires_at, $proxy_id, $created_at, $status)`,
   ).run({
     id,
     name,
+    source,
     username,
     proxy_id,
     created_at,
@@ -135,9 +140,14 @@ export function findAccountByName(db: Db, name: string): Account | null {
   return row && toAccount(row)
 }
 
-export function listAccounts(db: Db): Account[] {
-  return db.query<Row, []>(`SELECT ${COLUMNS} FROM accounts ORDER BY name`).all().map(toAccount)
-}
+/** The accounts of a source; null: all. */
+export const listAccounts = (db: Db, source: string | null = null): Account[] =>
+  db
+    .query<Row, [{ source: string | null }]>(
+      `SELECT ${COLUMNS} FROM accounts WHERE $source IS NULL OR source = $source ORDER BY name`,
+    )
+    .all({ source })
+    .map(toAccount)
 
 type Sealed = { secrets: Uint8Array; jar: Uint8Array | null }
 

@@ -1,5 +1,5 @@
 import type { Ring } from '../../core/base/secrets.ts'
-import { HOME, itemKey } from '../../core/forum/items.ts'
+import { itemKey } from '../../core/forum/items.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import {
   isErasedRow,
@@ -136,9 +136,7 @@ export function keptOf(db: Db, purged: Purged): string[] {
     return sources.flatMap((source) => listByAuthor(db, { source, author: purged.name }))
   const kinds = purged.kind === null ? ['t1', 't3'] : [purged.kind === 'post' ? 't3' : 't1']
   const keys = sources.flatMap((source) =>
-    kinds.map((kind) =>
-      itemKey({ name: `${kind}_${purged.id}`, source: source === HOME ? undefined : source }),
-    ),
+    kinds.map((kind) => itemKey({ name: `${kind}_${purged.id}`, source })),
   )
   return db
     .query<{ item_id: string }, [{ ids: string }]>(

@@ -161,40 +161,48 @@ export function requestAudit(db: Db, id: number, now: number): void {
 }
 
 /** Due time of the next audit; Infinity when no feed is polled. */
-export function nextAuditDueAt(db: Db): number {
+export function nextAuditDueAt(db: Db, full: readonly string[] = []): number {
   const row = db
-    .query<{ due_at: number | null }, []>(
-      'SELECT min(audit_due_at) AS due_at FROM feeds WHERE next_check_at IS NOT NULL',
+    .query<{ due_at: number | null }, [{ full: string }]>(
+      `SELECT min(audit_due_at) AS due_at FROM feeds
+        WHERE next_check_at IS NOT NULL AND source NOT IN (SELECT value FROM json_each($full))`,
     )
-    .get()
+    .get({ full: JSON.stringify(full) })
   return row?.due_at ?? Infinity
 }
 
 /**
- * Sets the audit interval of every polled feed: by its cadence, stretched to what the budget allows.
+ * Sets the audit interval of every polled listing of a source: by its cadence, stretched to what the budget allows.
  * @returns Requests a minute that audits may make.
  */
 export function planAudits(
   db: Db,
-  { configured_s, per_minute }: { configured_s: number; per_minute: number },
+  {
+    source,
+    configured_s,
+    per_minute,
+  }: { source: string; configured_s: number; per_minute: number },
 ): number {
   const feeds = db
-    .query<{ id: number; cadence_s: number; requests: number; before_s: number }, []>(
+    .query<
+      { id: number; cadence_s: number; requests: number; before_s: number },
+      [{ source: string }]
+    >(
       // The first page of a feed that is polled individually is a poll anyway.
       `SELECT id, requested_interval_s AS cadence_s, audit_interval_s AS before_s,
               CASE WHEN poll_batch_id IS NULL THEN max(0, coalesce(state ->> '$.audit_pages', 1) - 1)
                    ELSE coalesce(state ->> '$.audit_pages', 1) END AS requests
-         FROM feeds WHERE next_check_at IS NOT NULL AND kind <> 'all'`,
+         FROM feeds WHERE next_check_at IS NOT NULL AND kind <> 'all' AND source = $source`,
     )
-    .all()
+    .all({ source })
     .map((it) => ({ ...it, interval_s: auditIntervalS(it.cadence_s, configured_s) }))
   const { polls_per_minute } = db
-    .query<{ polls_per_minute: number }, []>(
+    .query<{ polls_per_minute: number }, [{ source: string }]>(
       `SELECT coalesce(sum(60.0 / interval_s), 0) AS polls_per_minute
          FROM (SELECT max(interval_s) AS interval_s FROM feeds
-                WHERE next_check_at IS NOT NULL AND kind <> 'all' GROUP BY coalesce(-poll_batch_id, id))`,
+                WHERE next_check_at IS NOT NULL AND kind <> 'all' AND source = $source GROUP BY coalesce(-poll_batch_id, id))`,
     )
-    .get() ?? { polls_per_minute: 0 }
+    .get({ source }) ?? { polls_per_minute: 0 }
   const single_polls_per_minute = feeds.reduce((sum, { cadence_s }) => sum + 60 / cadence_s, 0)
   const allowance = auditAllowance({ per_minute, polls_per_minute, single_polls_per_minute })
   const stretch = auditStretch(feeds, allowance)

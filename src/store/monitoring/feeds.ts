@@ -96,17 +96,17 @@ export function nextFeedDueAt(
   db: Db,
   {
     in_progress = new Set(),
-    listings = true,
-  }: { in_progress?: ReadonlySet<number>; listings?: boolean } = {},
+    full = [],
+  }: { in_progress?: ReadonlySet<number>; full?: readonly string[] } = {},
 ): number {
   const row = db
-    .query<{ due_at: number }, [{ busy: string; listings: number }]>(
+    .query<{ due_at: number }, [{ busy: string; full: string }]>(
       `SELECT next_check_at AS due_at FROM feeds
         WHERE next_check_at IS NOT NULL
-          AND iif(kind = 'all', id NOT IN (SELECT value FROM json_each($busy)), $listings)
+          AND iif(kind = 'all', id NOT IN (SELECT value FROM json_each($busy)), source NOT IN (SELECT value FROM json_each($full)))
         ORDER BY next_check_at LIMIT 1`,
     )
-    .get({ busy: JSON.stringify([...in_progress]), listings: listings ? 1 : 0 })
+    .get({ busy: JSON.stringify([...in_progress]), full: JSON.stringify(full) })
   return row?.due_at ?? Infinity
 }
 

@@ -86,15 +86,16 @@ export function raisePeakRate(db: Db, peaks: readonly { id: number; rate_per_s: 
 // A place that refuses access is silently left out of merged requests, or makes them fail for all.
 const REFUSED = `(last_fault LIKE 'forbidden%' OR last_fault LIKE 'not_found%' OR last_fault LIKE 'refused%')`
 
-export function listFeedLoads(db: Db): FeedLoad[] {
+/** The polled listings of a source. */
+export function listFeedLoads(db: Db, source: string): FeedLoad[] {
   return db
-    .query<FeedLoad, []>(
+    .query<FeedLoad, [{ source: string }]>(
       `SELECT id, kind, place, requested_interval_s, poll_batch_id,
               CASE WHEN last_check_at IS NULL OR ${REFUSED} THEN NULL
                    ELSE coalesce(peak_rate_per_s, rate_per_s) END AS rate_per_s
-         FROM feeds WHERE next_check_at IS NOT NULL AND kind <> 'all' ORDER BY id`,
+         FROM feeds WHERE next_check_at IS NOT NULL AND kind <> 'all' AND source = $source ORDER BY id`,
     )
-    .all()
+    .all({ source })
 }
 
 /**
@@ -158,43 +159,45 @@ const BACKFILL_INTERVALS_MAX = 3
 export type PollsInProgress = { feeds: ReadonlySet<number>; batches: ReadonlySet<number> }
 
 /**
- * Claims up to `limit` poll jobs of due listings, longest waiting first, and all due feeds that are read by ids, and
- * schedules each feed's next poll. Feeds of one batch are polled together. A feed that needs an individual poll waits
+ * Claims poll jobs of due listings, as many of a source as it has slots, longest waiting first, and all due feeds that are
+ * read by ids, and schedules each feed's next poll. Feeds of one batch are polled together. A feed that needs an individual poll waits
  * while its batch is being polled: only a poll started afterwards can prove that it is in sync. It waits one interval at
  * most: where batch polls take that long, one is always in progress. `intervalMaxOf`: seconds after which a source is
- * read again at the latest.
+ * read again at the latest. `full`: sources without a slot.
  */
 export function claimDuePolls(
   db: Db,
   {
     now,
-    limit,
+    full,
+    slotsOf,
     in_progress,
-    may_audit = true,
-    intervalMaxOf = () => Infinity,
+    mayAudit,
+    intervalMaxOf,
   }: {
     now: number
-    limit: number
+    full: readonly string[]
+    slotsOf: (source: string) => number
     in_progress: PollsInProgress
-    may_audit?: boolean
-    intervalMaxOf?: (source: string) => number
+    mayAudit: (source: string) => boolean
+    intervalMaxOf: (source: string) => number
   },
 ): PollJob[] {
+  const without = JSON.stringify(full)
   const due = db
-    .query<StoredFeed, [{ now: number; count: number; limit: number }]>(
-      `SELECT ${FEED_COLUMNS} FROM feeds WHERE next_check_at <= $now AND ($limit > 0 OR kind = 'all')
+    .query<StoredFeed, [{ now: number; count: number; without: string }]>(
+      `SELECT ${FEED_COLUMNS} FROM feeds
+        WHERE next_check_at <= $now AND (kind = 'all' OR source NOT IN (SELECT value FROM json_each($without)))
         ORDER BY next_check_at, id LIMIT $count`,
     )
-    .all({ now, limit, count: DUE_FEEDS_MAX + in_progress.feeds.size })
-  const audits =
-    limit <= 0
-      ? []
-      : db
-          .query<StoredFeed, [{ now: number; count: number }]>(
-            `SELECT ${FEED_COLUMNS} FROM feeds WHERE audit_due_at <= $now AND next_check_at IS NOT NULL
-              ORDER BY audit_due_at, id LIMIT $count`,
-          )
-          .all({ now, count: AUDITS_MAX + in_progress.feeds.size })
+    .all({ now, without, count: DUE_FEEDS_MAX + in_progress.feeds.size })
+  const audits = db
+    .query<StoredFeed, [{ now: number; count: number; without: string }]>(
+      `SELECT ${FEED_COLUMNS} FROM feeds
+        WHERE audit_due_at <= $now AND next_check_at IS NOT NULL AND source NOT IN (SELECT value FROM json_each($without))
+        ORDER BY audit_due_at, id LIMIT $count`,
+    )
+    .all({ now, without, count: AUDITS_MAX + in_progress.feeds.size })
   if (due.length + audits.length === 0) return []
   const goals = pollGoals(db, now)
   const taken = new Set(in_progress.feeds)
@@ -206,18 +209,24 @@ export function claimDuePolls(
   for (const job of by_ids) reschedule(db, job, now)
   const listed = due.filter(({ kind }) => kind !== 'all')
   const jobs: PollJob[] = []
+  const claimed = new Map<string, number>()
+  const isFull = (source: string): boolean => (claimed.get(source) ?? 0) >= slotsOf(source)
+  const count = ({ targets: [first] }: PollJob): void => {
+    const source = first?.feed.source ?? ''
+    claimed.set(source, (claimed.get(source) ?? 0) + 1)
+  }
   const claim = (job: PollJob): void => {
     for (const { feed } of job.targets) taken.add(feed.id)
     reschedule(db, job, now)
+    count(job)
     jobs.push(job)
   }
   const singles: Target[] = []
   for (const row of listed) {
-    if (jobs.length >= limit) break
-    if (taken.has(row.id)) continue
+    if (taken.has(row.id) || isFull(row.source)) continue
     // A feed's first poll is its first audit at no extra cost.
     const is_first = listingOf(row).audits === 0
-    const it = toTarget(row, goals, isAuditDue(row, now) && (may_audit || is_first))
+    const it = toTarget(row, goals, isAuditDue(row, now) && (is_first || mayAudit(row.source)))
     const batch_job = claimed_batches.has(row.poll_batch_id ?? 0)
       ? null
       : batchJob(db, it, { goals, taken, now })
@@ -228,16 +237,21 @@ export function claimDuePolls(
     else singles.push(it)
   }
   for (const it of singles) {
-    if (jobs.length >= limit) break
-    if (taken.has(it.feed.id) || claimed_batches.has(it.feed.poll_batch_id ?? 0)) continue
+    if (
+      taken.has(it.feed.id) ||
+      isFull(it.feed.source) ||
+      claimed_batches.has(it.feed.poll_batch_id ?? 0)
+    )
+      continue
     claim(single(db, it))
   }
   // After the polls: a delayed audit costs little, a delayed poll is late.
-  const due_audits = may_audit ? audits.filter(({ id }) => !taken.has(id)) : []
+  const due_audits = audits.filter(({ id, source }) => !taken.has(id) && mayAudit(source))
   for (const row of due_audits.slice(0, AUDITS_MAX)) {
-    if (jobs.length >= limit) break
+    if (isFull(row.source)) continue
     const job = single(db, toTarget(row, goals, true))
     taken.add(row.id)
+    count(job)
     jobs.push(job)
   }
   const retry = db.query('UPDATE feeds SET audit_due_at = $at WHERE id = $id')

@@ -1,8 +1,7 @@
-import { withFeeds } from '../../core/filter/feeds.ts'
+import { placesOf } from '../../core/filter/feeds.ts'
 import { ALL_SOURCES } from '../../core/filter/fields.ts'
 import { decodeFilterSpec } from '../../core/filter/parse.ts'
-import { furtherSources } from '../../core/filter/spec.ts'
-import { feedKey, sourceOf } from '../../core/polling/feed.ts'
+import { feedKey } from '../../core/polling/feed.ts'
 import type { Db } from '../db/connection.ts'
 import { type CoverageContext, decideCoverage } from './coverage-days.ts'
 import { attachFeeds, detachFeeds, listFeedKeys, updateFeedPace } from './feeds.ts'
@@ -30,15 +29,24 @@ export const firstStart = (db: Db, feed_id: number): number | null =>
     )
     .get({ feed_id })?.since ?? null
 
+/** Keys of a monitor's feeds of other sources. */
+const keysOfOthers = (db: Db, monitor_id: string, sources: readonly string[]): string[] =>
+  db
+    .query<{ key: string }, [{ monitor_id: string; sources: string }]>(
+      `SELECT key FROM monitor_feeds mf JOIN feeds f ON f.id = mf.feed_id
+        WHERE mf.monitor_id = $monitor_id AND f.source NOT IN (SELECT value FROM json_each($sources))`,
+    )
+    .all({ monitor_id, sources: JSON.stringify(sources) })
+    .map(({ key }) => key)
+
 /**
  * Gives monitors the feeds that are configured now, from `active_since` on, and takes away the others: monitors of all sources
- * those of each source, and those of home too if there is none; other monitors the feeds of sources that poll each of theirs
- * alone. It gives none of `home`: they depend on the whole filter.
+ * those of each source, other monitors the feeds of sources that poll each of theirs alone.
  */
 export function attachConfigured(
   db: Db,
-  sources: ReadonlyMap<string, { feeds?: readonly string[] | undefined }>,
-  { active_since, now, has_home }: { active_since: number; now: number; has_home: boolean },
+  sources: NonNullable<Parameters<typeof placesOf>[1]>,
+  { active_since, now }: { active_since: number; now: number },
   coverage: CoverageContext,
 ): void {
   const split = [...sources].flatMap(([name, { feeds }]) => (feeds === undefined ? [] : [name]))
@@ -52,17 +60,12 @@ export function attachConfigured(
   for (const { id, cadence_s, filter_spec } of monitors) {
     const spec = decodeFilterSpec(filter_spec)
     const is_all = spec.source.includes(ALL_SOURCES)
-    const places = furtherSources(spec, [...sources.keys()])
-      .filter((it) => sources.has(it))
-      .map((place) => ({ kind: 'all' as const, place }))
-    const feeds = withFeeds(places, spec, (source) => sources.get(source)?.feeds)
-    const isKept = (key: string): boolean =>
-      key.startsWith('all:')
-        ? !is_all && !sources.has(sourceOf({ kind: 'all', place: key.slice(4) }))
-        : !is_all || has_home
+    const places = placesOf(spec, sources)
     const before = listFeedKeys(db, id)
-    const missing = feeds.filter((it) => !before.includes(feedKey(it)))
-    const wanted = [...before.filter(isKept), ...feeds.map(feedKey)]
+    const missing = places.filter((it) => !before.includes(feedKey(it)))
+    // A monitor that names its sources keeps the feeds of one that has left the configuration.
+    const kept = is_all ? [] : keysOfOthers(db, id, [...sources.keys()])
+    const wanted = [...places.map(feedKey), ...kept]
     if (missing.length === 0 && before.every((key) => wanted.includes(key))) continue
     decideCoverage(db, id, active_since, coverage)
     attachFeeds(db, id, missing, { active_since, cadence_s, now })
@@ -74,7 +77,7 @@ export function attachConfigured(
   }
 }
 
-/** Feeds of a source: of its stream, or all feeds of the platform that is polled. Instants in epoch ms. */
+/** Feeds of a source. Instants in epoch ms. */
 export type SourceFeeds = {
   source: string
   feeds: number

@@ -3,6 +3,7 @@ import { createPool } from '../../../src/accounts/pool.ts'
 import { type AccountStatus, newStatus, unsigned } from '../../../src/core/accounts/status.ts'
 import { ok, type Outcome } from '../../../src/core/base/result.ts'
 import { createRing } from '../../../src/core/base/secrets.ts'
+import { HOME } from '../../../src/core/forum/items.ts'
 import type { Me } from '../../../src/core/forum/items.ts'
 import type { Log } from '../../../src/runtime/runtime.ts'
 import { type AccountSecrets, insertAccount } from '../../../src/store/accounts/accounts.ts'
@@ -66,6 +67,7 @@ export function startPoolFixture({ allow_anonymous = true } = {}) {
     ring,
     clock,
     log,
+    source: HOME,
     allow_anonymous,
     signal: stopping.signal,
     nudge: () => void (nudged = true),

@@ -13,7 +13,6 @@ import { beginningAt } from '../../../src/core/limits/plan.ts'
 import type { Send } from '../../../src/delivery/send.ts'
 import { createSender } from '../../../src/delivery/sender.ts'
 import { createTester } from '../../../src/delivery/test-delivery.ts'
-import type { Watch } from '../../../src/gateway/watch.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
 import { createMonitoring } from '../../../src/monitor/scheduler.ts'
 import { insertCustomer } from '../../../src/store/customers/customers.ts'
@@ -27,6 +26,7 @@ import {
 import { startMonitor } from '../../../src/store/monitoring/monitors.ts'
 import { postOf } from '../../support/items.ts'
 import { realPatterns } from '../../support/patterns.ts'
+import { listingWatch, watchesOf } from '../../support/watch.ts'
 import type { Filter, MonitorName, Reply, Row, Thing } from './states-model.ts'
 
 const INSTANCE = 'instance_1'
@@ -88,16 +88,11 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
     fraction: () => 0.5,
     bytes: (n: number) => new Uint8Array(n),
   }
-  const watch: Watch = {
-    page: async () => ok({ rows: things.map(rowOf).toReversed(), after: null }),
-    subforum: async () => ({ kind: 'exists' }),
-    createdAt: async () => ok(null),
-    present: async () => ok([]),
-    refetch: async () => ok([]),
-    clock_offset_ms: () => 0,
-    clock_measured_ms: () => 0,
-    clock_earliest_ms: () => 0,
-  }
+  const watches = watchesOf(
+    listingWatch({
+      page: async () => ok({ rows: things.map(rowOf).toReversed(), after: null }),
+    }),
+  )
   const plan = { slots: 9, sitewide_slots: 0, cadence_s: 60, daily_deliveries: ceiling }
   const send: Send = async (_, { id }) => {
     sent = id
@@ -170,8 +165,7 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
       db,
       instance_id: INSTANCE,
       words,
-      watch,
-      watches: new Map(),
+      watches,
       clock,
       log,
       signal: stopping.signal,
@@ -199,8 +193,7 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
       { words, clock } as RouteContext,
       {
         db,
-        watch,
-        watches: new Map(),
+        watches,
         patterns,
         plan_of: () => plan,
         model: () => null,

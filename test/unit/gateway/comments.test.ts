@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { fail, ok } from '../../../src/core/base/result.ts'
 import type { Node } from '../../../src/core/forum/items.ts'
 import { countMore, everyNode, repliesOf } from '../../../src/gateway/comments.ts'
-import type { Platform } from '../../../src/platforms/port.ts'
+import type { SourceReads } from '../../../src/platforms/port.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { aNode, aPost, more, readsOver, tree } from '../../support/reads.ts'
 
@@ -17,7 +17,7 @@ const FULL = {
   full: true,
 }
 
-async function readTree(platform: Partial<Platform>, query = FULL, tree_fetches = 8) {
+async function readTree(platform: Partial<SourceReads>, query = FULL, tree_fetches = 8) {
   const outcome = await readsOver(platform, clock(), { tree_fetches }).tree(query, null)
   if (!outcome.ok) throw new Error(`a fault: ${outcome.fault.kind}`)
   return outcome.value.body

@@ -3,7 +3,12 @@ import { describe, expect, test } from 'bun:test'
 import { fail, type Fault, ok, type Outcome } from '../../../src/core/base/result.ts'
 import type { Session } from '../../../src/core/forum/session.ts'
 import type { CacheResult } from '../../../src/gateway/cache.ts'
-import { ANONYMOUS, type Call, type Identity, type Platform } from '../../../src/platforms/port.ts'
+import {
+  ANONYMOUS,
+  type Call,
+  type Identity,
+  type SourceReads,
+} from '../../../src/platforms/port.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { aPost, page, readsOver } from '../../support/reads.ts'
 
@@ -43,7 +48,7 @@ function poolOf(...all: Identity[]) {
 /** Reads whose posts depend on the identity of the request. */
 function createPooledReads(
   pool: ReturnType<typeof poolOf>,
-  answers: Record<string, Awaited<ReturnType<Platform['posts']>>>,
+  answers: Record<string, Awaited<ReturnType<SourceReads['posts']>>>,
 ) {
   const seen: string[] = []
   const reads = readsOver(
@@ -155,7 +160,7 @@ const session: Session = {
 }
 
 /** Reads with a caller's session, and the calls that reached the platform. */
-function createCallerReads(answers: Partial<Platform>, pool = poolOf(account('acc_1'))) {
+function createCallerReads(answers: Partial<SourceReads>, pool = poolOf(account('acc_1'))) {
   const calls: Call[] = []
   const noted = Object.fromEntries(
     Object.entries(answers).map(([name, answer]) => [
@@ -216,7 +221,7 @@ describe('a read with the caller’s own account', () => {
 
 describe('private content', () => {
   const SAVED = { name: 'Ann', tab: 'saved', sort: 'new', t: null, ...FIRST } as const
-  test.each<[string, Partial<Platform>, Fault]>([
+  test.each<[string, Partial<SourceReads>, Fault]>([
     [
       'a session that dies between two requests',
       {

@@ -3,9 +3,9 @@ import { expect, test } from 'bun:test'
 import { ok } from '../../../src/core/base/result.ts'
 import { createByteBudget } from '../../../src/core/limits/byte-budget.ts'
 import { createPreviewSource } from '../../../src/gateway/sampling.ts'
-import type { Watch } from '../../../src/gateway/watch.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { postOf } from '../../support/items.ts'
+import { listingWatch, watchesOf } from '../../support/watch.ts'
 
 const KIB = 1024
 
@@ -13,13 +13,10 @@ const KIB = 1024
 function sourceWith(budget: ReturnType<typeof createByteBudget>) {
   let requests = 0
   const rows = [postOf({ text: 'x'.repeat(10 * KIB) })]
-  const watch: Pick<Watch, 'page' | 'refetch'> = {
-    page: async () => (requests++, ok({ rows, after: null })),
-    refetch: async () => ok([]),
-  }
+  const watch = listingWatch({ sample: async () => (requests++, ok({ rows, after: null })) })
   const clock = fakeClock(() => Promise.resolve())
   return {
-    source: createPreviewSource({ watch, watches: new Map(), clock, budget }),
+    source: createPreviewSource({ watches: watchesOf(watch), clock, budget }),
     requests: () => requests,
   }
 }

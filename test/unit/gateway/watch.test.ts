@@ -1,27 +1,28 @@
 import { expect, test } from 'bun:test'
 
 import { fail, type Fault, ok } from '../../../src/core/base/result.ts'
-import { createWatch } from '../../../src/gateway/watch.ts'
+import { HOME } from '../../../src/core/forum/items.ts'
 import {
   ANONYMOUS,
   type Identity,
   type ItemStates,
-  type Platform,
+  type SourceReads,
 } from '../../../src/platforms/port.ts'
 import { commentOf, postOf } from '../../support/items.ts'
+import { createListingWatch, listedSource } from '../../support/watch.ts'
 
 /** A platform that records its calls and answers with the given outcomes. */
 function createScriptedWatch(
-  answers: Partial<Record<keyof Platform, unknown>>,
+  answers: Partial<Record<keyof SourceReads, unknown>>,
   identities: readonly Identity[] = [ANONYMOUS],
   free_in_ms: number | null = null,
   states?: ItemStates,
 ) {
   const calls: { name: string; query: any; call: any }[] = []
-  const platform = new Proxy({} as Platform, {
+  const platform = new Proxy({} as SourceReads, {
     get: (_, name: string) => (query: unknown, call: unknown) => {
       calls.push({ name, query, call })
-      const answer = answers[name as keyof Platform]
+      const answer = answers[name as keyof SourceReads]
       if (name === 'commentOf') return commentOf({})
       return Array.isArray(answer) ? (answer.shift() as unknown) : answer
     },
@@ -39,9 +40,10 @@ function createScriptedWatch(
     calls,
     reports,
     pass: (ms: number) => void (mono += ms),
-    watch: createWatch({
-      platform,
-      states,
+    watch: createListingWatch({
+      name: HOME,
+      source: listedSource(platform, { states }),
+      per_minute: () => Infinity,
       identities: identity_source,
       clock,
       deadline_ms: 1_000,
@@ -162,13 +164,13 @@ test.each([
 ])('a subforum that %s has its verdict', async (_, answer, verdict) => {
   const { watch } = createScriptedWatch({ community: answer })
 
-  expect(await watch.subforum('cats')).toEqual(verdict as never)
+  expect(await watch.place('cats')).toEqual(verdict as never)
 })
 
 test('names that combine many subforums are not checked', async () => {
   const { calls, watch } = createScriptedWatch({})
 
-  expect(await watch.subforum('All')).toEqual({ kind: 'reserved' })
+  expect(await watch.place('All')).toEqual({ kind: 'reserved' })
   expect(calls).toEqual([])
 })
 

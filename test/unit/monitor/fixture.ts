@@ -1,5 +1,4 @@
 import { fail, type Fault, ok, type Outcome } from '../../../src/core/base/result.ts'
-import { earliestOffset, reportedOffset } from '../../../src/core/base/time.ts'
 import { attentionSchema, encodeAttention } from '../../../src/core/delivery/attention.ts'
 import { placesOf } from '../../../src/core/filter/feeds.ts'
 import { encodeFilterSpec, parseFilterSpec } from '../../../src/core/filter/parse.ts'
@@ -8,8 +7,7 @@ import { createNaming } from '../../../src/core/forum/naming.ts'
 import type { Plan } from '../../../src/core/limits/plan.ts'
 import type { PlaceVerdict } from '../../../src/core/polling/listing.ts'
 import { encodeRelevance, relevanceSchema } from '../../../src/core/relevance/rules.ts'
-import type { Watch } from '../../../src/gateway/watch.ts'
-import { coverageContext, type Watches } from '../../../src/gateway/watches.ts'
+import { coverageContext, type ListingWatch, type Watch } from '../../../src/gateway/watch.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
 import { createMonitoring, createSchedule } from '../../../src/monitor/scheduler.ts'
 import { insertCustomer } from '../../../src/store/customers/customers.ts'
@@ -25,6 +23,7 @@ import { insertWebhook } from '../../../src/store/delivery/webhooks.ts'
 import { changeMonitor, findMonitor, startMonitor } from '../../../src/store/monitoring/monitors.ts'
 import { tempFolder } from '../../support/folder.ts'
 import { postOf } from '../../support/items.ts'
+import { listingWatch } from '../../support/watch.ts'
 
 export const START = Date.parse('2026-05-01T12:00:00Z')
 export const CUSTOMER = 'cus_1'
@@ -37,7 +36,7 @@ export function post(n: number, title: string, created_at: number, fields: Parti
 }
 
 /** A scripted platform: the rows of each place, newest first, and injected responses. */
-function createFeed() {
+function createFeed(per_minute: number) {
   const places = new Map<string, Item[]>()
   type PageResult = Outcome<Page<Item> & { partial?: boolean }>
   const instead: (PageResult | ((rows: Item[]) => PageResult))[] = []
@@ -57,7 +56,22 @@ function createFeed() {
     return all.toSorted((a, b) => b.created_utc - a.created_utc)
   }
 
-  const watch: Watch = {
+  const byId = (fullnames: readonly string[]): Item[] => {
+    const all = [...places.values()].flat()
+    return fullnames.flatMap((name) => all.find((it) => it.name === name) ?? [])
+  }
+  const states: NonNullable<ListingWatch['recheck']>['states'] = async (fullnames) => {
+    state_requests.push([...fullnames])
+    if (states_fault !== null) return fail(states_fault)
+    const found = fullnames.flatMap((name): [string, ItemState][] => {
+      const [item] = byId([name])
+      const state = shown.get(name) ?? (item && { state: 'live', item, author_gone: false })
+      return state === undefined || state === 'unclear' ? [] : [[name, state]]
+    })
+    return ok(new Map(found))
+  }
+
+  const watch = listingWatch({
     async page({ place }, { limit, after }) {
       page_requests.push({ place, limit, after })
       await before_answer?.()
@@ -71,37 +85,29 @@ function createFeed() {
       const more = from + limit < rows.length
       return ok({ rows: page_rows, after: more ? (page_rows.at(-1)?.name ?? null) : null })
     },
-    async subforum(name) {
+    async place(name) {
       return verdicts.get(name) ?? { kind: 'exists' }
     },
     async createdAt(fullname) {
       const found = [...places.values()].flat().find(({ name }) => name === fullname)
       return ok(found === undefined ? null : found.created_utc * 1000)
     },
+    byId: async (fullnames) => ok(byId(fullnames)),
     async refetch(fullnames) {
-      const all = [...places.values()].flat()
-      return ok(fullnames.flatMap((name) => all.find((it) => it.name === name) ?? []))
+      const read = await states(fullnames)
+      if (!read.ok) return { tried: fullnames, found: [], fault: read.fault }
+      const found = [...read.value.values()].flatMap((it) => (it.state === 'live' ? it.item : []))
+      return { tried: fullnames, found, fault: null }
     },
-    async states(fullnames) {
-      state_requests.push([...fullnames])
-      if (states_fault !== null) return fail(states_fault)
-      const all = [...places.values()].flat()
-      const found = fullnames.flatMap((name): [string, ItemState][] => {
-        const item = all.find((it) => it.name === name)
-        const state = shown.get(name) ?? (item && { state: 'live', item, author_gone: false })
-        return state === undefined || state === 'unclear' ? [] : [[name, state]]
-      })
-      return ok(new Map(found))
-    },
+    recheck: { items_max: 100, cost: () => 1, states },
     async present(fullnames) {
       const names = new Set([...places.values()].flat().map(({ name }) => name))
       return ok(fullnames.filter((it) => names.has(it)))
     },
-    clock_offset_ms: () => reportedOffset(measured_ms),
-    clock_measured_ms: () => measured_ms,
+    per_minute: () => per_minute,
+    measured_ms: () => measured_ms,
     copy_ms: () => copy_ms,
-    clock_earliest_ms: () => earliestOffset(measured_ms),
-  }
+  })
   return {
     watch,
     page_requests,
@@ -183,7 +189,8 @@ export function startMonitorFixture({
   recheck_share = 0,
   /** Items that are queued for the archive; null: none. */
   archive = null as 'matches' | 'feeds' | null,
-  watches = new Map() as Watches,
+  /** A caller may change it. */
+  watches = new Map<string, Watch>(),
   source_bytes_per_day = Infinity,
 } = {}) {
   const folder = tempFolder()
@@ -203,7 +210,11 @@ export function startMonitorFixture({
     mono: () => mono,
     sleep: async (ms: number) => pass(ms),
   }
-  const feed = createFeed()
+  const feed = createFeed(requests_per_minute)
+  const further = [...watches]
+  watches.clear()
+  for (const [name, watch] of [[feed.watch.name, feed.watch] as const, ...further])
+    watches.set(name, watch)
   let pendings = 0
   let wakes = 0
 
@@ -213,7 +224,6 @@ export function startMonitorFixture({
       db,
       instance_id: 'instance',
       words,
-      watch: feed.watch,
       watches,
       source_bytes_per_day: () => source_bytes_per_day,
       clock,
@@ -224,7 +234,6 @@ export function startMonitorFixture({
       filters: createFilters(db, log),
       schedule: createSchedule(schedule, 'UTC'),
       audit_interval_s,
-      requests_per_minute: () => requests_per_minute,
       recheck_share,
       archive: archive === null ? undefined : { keep: archive, on_queued() {} },
       wake: () => void wakes++,
@@ -244,6 +253,7 @@ export function startMonitorFixture({
 
   const fixture = {
     feed,
+    watches,
     events,
     clock,
     path,
@@ -325,7 +335,7 @@ export function startMonitorFixture({
             ? null
             : encodeRelevance(relevanceSchema().parse(fields.relevance)),
       }
-      transact(run.db, () => startMonitor(run.db, monitor, placesOf(spec, [...watches.keys()])))
+      transact(run.db, () => startMonitor(run.db, monitor, placesOf(spec, watches)))
     },
     /** Pauses, resumes or edits a monitor. */
     edit(
@@ -357,8 +367,8 @@ export function startMonitorFixture({
             ? before.relevance
             : encodeRelevance(change.relevance && relevanceSchema().parse(change.relevance)),
       }
-      const places = spec ? placesOf(spec, [...watches.keys()]) : null
-      const coverage = coverageContext(feed.watch, watches)
+      const places = spec ? placesOf(spec, watches) : null
+      const coverage = coverageContext(watches)
       const fields = { places, restart, begins_at, now }
       transact(run.db, () => changeMonitor(run.db, monitor, fields, coverage))
     },
@@ -372,7 +382,7 @@ export function startMonitorFixture({
       run.monitoring.nudge()
       await run.monitoring.checkDue()
       await run.monitoring.idle()
-      catchUp({ db: run.db, words, clock_offset_ms: feed.watch.clock_offset_ms })
+      catchUp({ db: run.db, words, clock_offset_ms: feed.watch.ahead_ms })
     },
     deliveries: (monitor_id?: string): Row[] =>
       run.db

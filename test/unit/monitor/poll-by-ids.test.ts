@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { fail, type Fault, ok } from '../../../src/core/base/result.ts'
 import { type Item, MORE_PLACES } from '../../../src/core/forum/items.ts'
 import { DAY_MS } from '../../../src/core/polling/days.ts'
-import type { SourceWatch, Watches } from '../../../src/gateway/watches.ts'
+import type { StepWatch, Watch } from '../../../src/gateway/watch.ts'
 import { eraseItems, listErased } from '../../../src/store/erasure/erase.ts'
 import { listEvents, listGaps } from '../../../src/store/monitoring/checks.ts'
 import { listCoverage } from '../../../src/store/monitoring/coverage-days.ts'
@@ -37,13 +37,17 @@ function createSource(name: string) {
     hold: null as Promise<void> | null,
   }
   let max = 10
-  const source: SourceWatch = {
+  const source: StepWatch = {
     name,
     proof: 'dense',
     has: () => true,
     isPlace: () => true,
     spell: (place) => place,
-    place: async () => 'exists',
+    place: async () => ({ kind: 'exists' }),
+    per_minute: () => 600,
+    createdAt: async () => ok(null),
+    measured_ms: () => 0,
+    earliest_ms: () => 0,
     placeNames: async () => [],
     partialFor: () => null,
     ahead_ms: () => 0,
@@ -91,7 +95,7 @@ function createSource(name: string) {
         requests: read.length,
       })
     },
-    newest: async () => ok({ rows: [], after: null }),
+    sample: async () => ok({ rows: [], after: null }),
     refetch: async () => ({ tried: [], found: [], fault: null }),
   }
   return {
@@ -125,7 +129,7 @@ function startWith(...names: string[]) {
 
 function startWithin(bounds: { source_bytes_per_day?: number }, ...names: string[]) {
   const sources = names.map((name) => [name, createSource(name)] as const)
-  const watches: Watches = new Map(sources.map(([name, { source }]) => [name, source]))
+  const watches: Map<string, Watch> = new Map(sources.map(([name, { source }]) => [name, source]))
   const fixture = startMonitorFixture({ watches, ...bounds })
   fixture.webhook('wh_1')
   const site = (name: string) => new Map(sources).get(name) ?? createSource(name)

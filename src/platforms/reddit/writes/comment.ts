@@ -3,7 +3,7 @@ import { ok, type Outcome } from '../../../core/base/result.ts'
 import type { Comment } from '../../../core/forum/items.ts'
 import { type Acted, final, type WriteFault } from '../../../core/forum/native-refusals.ts'
 import type { Posted } from '../../../core/forum/writes.ts'
-import type { Call, Platform } from '../../port.ts'
+import type { Call, SourceReads } from '../../port.ts'
 import { textAt } from '../../values.ts'
 import type { Client } from '../client.ts'
 import { refusedBy } from '../native-refusals.ts'
@@ -67,7 +67,7 @@ function createWhyNot(client: Client): WhyNot {
 
 const FIELDS = { text: 'text', parent: 'post_url', thing_id: 'post_url' }
 
-type Deps = { client: Client; forms: Forms; platform: Pick<Platform, 'nodesById' | 'commentOf'> }
+type Deps = { client: Client; forms: Forms; platform: Pick<SourceReads, 'nodesById' | 'commentOf'> }
 
 export function createComments({ client, forms, platform }: Deps) {
   const whyNot = createWhyNot(client)

@@ -1,6 +1,6 @@
 import type { Transport } from '../../../net/transport.ts'
 import type { Clock, Random } from '../../../runtime/runtime.ts'
-import type { Acts, Platform } from '../../port.ts'
+import type { Acts, SourceReads } from '../../port.ts'
 import type { Client } from '../client.ts'
 import { createBearers } from './bearer.ts'
 import { createOpenChat } from './chat/connection.ts'
@@ -15,7 +15,7 @@ import { createShares, createVote } from './votes.ts'
 
 type Deps = {
   client: Client
-  platform: Pick<Platform, 'nodesById' | 'commentOf' | 'user'>
+  platform: Pick<SourceReads, 'nodesById' | 'commentOf' | 'user'>
   clock: Clock
   random: Random
   /** Address of the chat; empty: no chat. */

@@ -581,6 +581,7 @@ CREATE TABLE host_paces (
 CREATE TABLE accounts (
   id              TEXT    PRIMARY KEY,
   name            TEXT    NOT NULL UNIQUE,
+  source          TEXT    NOT NULL DEFAULT '~',
   kind            TEXT    NOT NULL CHECK (kind IN ('session', 'oauth')),
   username        TEXT,
   secrets         BLOB    NOT NULL,

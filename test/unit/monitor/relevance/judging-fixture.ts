@@ -89,7 +89,7 @@ export async function startJudgingFixture({
       db: fixture.db,
       instance_id: 'instance',
       words: createNaming({ platform: 'forum', community: 'subforum' }),
-      watch: fixture.feed.watch,
+      watches: fixture.watches,
       plan_of: () => PLAN,
       clock,
       random: { fraction: () => 0.5 },

@@ -505,7 +505,7 @@ describe('a topic', () => {
     await using it = startTopic(5)
     const nodes = await it.source.reads.nodesById(['103', '999'], it.call())
     if (!nodes.ok) throw new Error(nodes.fault.kind)
-    expect(nodes.value.map(it.source.commentOf)).toMatchObject([
+    expect(nodes.value.map(it.source.reads.commentOf)).toMatchObject([
       {
         id: '103',
         subforum: 'help/linux',

@@ -10,7 +10,7 @@ import type {
   Thread,
 } from '../../../../core/forum/writes.ts'
 import type { Random } from '../../../../runtime/runtime.ts'
-import type { Call, Platform } from '../../../port.ts'
+import type { Call, SourceReads } from '../../../port.ts'
 import { numberAt, textAt } from '../../../values.ts'
 import { instantAt, listAt, type NativeRow, rowAt, wordAt } from '../../readers/fields.ts'
 import type { Actor } from '../form.ts'
@@ -210,7 +210,7 @@ const SYNC_FILTER = JSON.stringify({
   room: { timeline: { limit: 20, lazy_load_members: true }, state: { lazy_load_members: true } },
 })
 
-type Deps = { open: OpenChat; platform: Pick<Platform, 'user'>; random: Random }
+type Deps = { open: OpenChat; platform: Pick<SourceReads, 'user'>; random: Random }
 
 /**
  * Creates the calls for the chat, with the same shapes as mail. Reading accepts no invitation and
