@@ -152,7 +152,7 @@ test('a poll with more than one transaction should hold is recorded in parts, ea
   const serials = Array.from({ length: 20 }, (_, n) => n)
   const left: number[] = []
   for (let nth = 0, has_failed = true; has_failed; nth++) {
-    const text = 'x'.repeat(80_000)
+    const text = 'x'.repeat(54_000)
     const now = fixture.clock.now()
     fixture.feed.put(
       'cats',

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
+import { joinVerified } from '../../../../src/core/polling/audit.ts'
 import {
   type Coverage,
   ENTRIES_MAX,
@@ -73,6 +74,36 @@ function coverage(streams: FeedFacts[] | null, log: PollLog | null, active = tru
   const audits = judgeAudits(streams ?? [], { now: NOW, since_at, offset_ms: 0 })
   return judgeCoverage(log, liveness, { active, since_at, audits })
 }
+
+test.each([
+  ['ahead', 60 * S],
+  ['behind', -60 * S],
+])(
+  'with a clock of the platform %s, audits cover the window from its start by that clock',
+  (_, offset_ms) => {
+    const isCurrent = (audited_from: number) =>
+      judgeAudits([stream({ audited_from, active_since: 0 })], { now: NOW, since_at, offset_ms })
+        .is_current
+    const start = since_at + offset_ms
+
+    expect([isCurrent(start), isCurrent(start + 1)]).toEqual([true, false])
+  },
+)
+
+test('verified times are joined only where they meet, and what lies between is a hole', () => {
+  const before = { audited_from: 100, audited_until: 200 }
+
+  expect(joinVerified(before, { from: 200, until: 300 })).toEqual({
+    audited_from: 100,
+    audited_until: 300,
+    hole: null,
+  })
+  expect(joinVerified(before, { from: 201, until: 300 })).toEqual({
+    audited_from: 201,
+    audited_until: 300,
+    hole: { from: 200, until: 201 },
+  })
+})
 
 type State = { streams?: FeedFacts[] | null; log?: null; active?: false } & Partial<PollLog>
 type Case = [title: string, state: State, expected: [string, string | null, number | null]]
