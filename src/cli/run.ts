@@ -44,7 +44,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
 
 type Commands = typeof COMMANDS
 
-/** The commands of the table, and the operators' actions beside those of their group. */
+/** The commands of the table and the operator actions, each action in its group. */
 export async function allCommands(): Promise<Commands> {
   const { operatorCommands } = await import('./operator.ts')
   const all = [...COMMANDS, ...(await operatorCommands())]

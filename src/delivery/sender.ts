@@ -405,7 +405,7 @@ export function createSender(deps: SenderDeps): Sender {
       mono = clock.mono()
       clock_now = clock.now()
       settleWithin()
-      // Without others that wait, those that were written are all that is due.
+      // If no other waits, only the deliveries just written are due.
       const claimed = claim(clock_now, is_behind ? undefined : webhook_ids)
       if (claimed.length > 0) afterCommit(db, () => start(claimed))
       return claimed.filter(({ row }) => rows.has(row)).length

@@ -87,7 +87,7 @@ export type Recorded = {
   bytes: number
 }
 
-/** What earlier parts have recorded of a feed: the creation of new items, epoch ms, and ids that were given again. */
+/** Records of earlier parts for a feed: creation times of new items, epoch ms, and ids that were given again. */
 type Earlier = { created_at: number[]; has_editions: boolean }
 export type EarlierParts = Map<number, Earlier>
 

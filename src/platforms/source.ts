@@ -156,8 +156,8 @@ export type WatchStep = {
   /** When the next step is worth its request, epoch ms by our clock; absent: at the pace of the monitors. */
   next_at?: number
   /**
-   * Of the first step: everything that was created since then was read, or is read by later steps. Absent: nothing of
-   * the time before the step.
+   * First step only: everything that was created since then was read, or is read by later steps. Absent: nothing from before
+   * the step.
    */
   verified_from?: number
   requests: number

@@ -364,7 +364,7 @@ export function createSourceDesk(config: Config, deps: DeskDeps): SourceDesk {
     },
     async open(added, { untested }) {
       const checked = checkSource(config, added)
-      // The first Reddit-style source is the one of the accounts: everything depends on it.
+      // The first Reddit-style source has the accounts, on which all wiring depends.
       if (!checked.ok || (checked.source.kind === 'reddit' && homeOf(config) === null)) return null
       const ready = change.connect({ ...checked.source, is_added: true })
       return {

@@ -304,7 +304,7 @@ function sourceProblems(
   })
 }
 
-/** What the coverage of a monitor depends on beside its rows. */
+/** The state that coverage of a monitor is derived from, beside its rows. */
 export type MonitorView = {
   /** Lead of the platform's clock, ms. */
   ahead_ms: () => number

@@ -241,7 +241,7 @@ export function openApiDocument({
 /**
  * Moves each schema with a title to `components.schemas`, and each refusal that several operations share to
  * `components.responses`, so that a generated client has one type for each object of the interface. The schema of a
- * request that differs from that of answers, by its defaults, has the title with `Input`.
+ * request that differs from the schema of the answer, by its defaults, has `Input` appended to its title.
  * @throws {Error} if two different schemas have one title
  */
 function toComponents(paths: Record<string, Record<string, Json>>, body_max: number) {

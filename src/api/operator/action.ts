@@ -52,9 +52,9 @@ export type Action<T = Record<string, unknown>> = {
   command: string
   summary: string
   route: `${'GET' | 'POST'} /${string}`
-  /** Fields that the command takes by their place; those of the path first. The others are options, a yes or no without a value. */
+  /** Fields that are positional arguments of the command, path fields first. The others are options; a boolean has no value. */
   operands: readonly string[]
-  /** Fields of the body, of GET those of the query, with what each means. */
+  /** Fields of the body (of the query for GET), each with its description. */
   fields?(): Record<string, z.ZodType>
   /** A field that the command reads from standard input: a secret must not be an argument. */
   stdin?: string

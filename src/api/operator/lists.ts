@@ -12,7 +12,7 @@ const monitorsQuery = querySchema(() => ({
   cursor: patternText('cursor', /^mon_[\w-]{1,64}$/, CURSOR_FORM).optional(),
 }))
 
-/** `GET /operator/monitors`: those of all customers, without what they match. */
+/** `GET /operator/monitors`: the monitors of all customers, without their matches. */
 export function instanceLists(db: Db) {
   return new Elysia({ name: 'operator lists', prefix: '/operator', detail: { hide: true } }).get(
     '/monitors',

@@ -60,7 +60,7 @@ const FAULTS: Readonly<Record<string, (host: string) => FaultDescription>> = {
     operator: 'Check its address and the places of its monitors',
   }),
   unreadable: () => ({
-    text: 'its answer is not the one of this kind of site',
+    text: 'its answer does not fit this kind of site',
     operator: 'Check its address and its kind',
   }),
   rejected: () => ({

@@ -12,8 +12,8 @@ export const FEED_KINDS = [
 export type FeedKind = (typeof FEED_KINDS)[number]
 
 /**
- * What is polled: a listing of a place of a source, or all items of one (`place` is its name, with that of one of its feeds
- * after a slash where these are polled each alone). Source absent: the first.
+ * The subject of a poll: a listing of a place of a source, or all items of a source. In the second case `place` is the name of
+ * the source; sources that poll each feed alone append a slash and the name of the feed. Source absent: the first.
  */
 export type WatchedFeed = { source?: string | undefined; kind: FeedKind; place: string }
 

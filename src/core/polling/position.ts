@@ -16,7 +16,7 @@ export type IdStep = {
   unanswered: readonly number[]
   answered: readonly number[]
   verified_until: number
-  /** Of the first step: nothing that was created since then is unread but what later steps read. */
+  /** First step only: everything that was created since then was read, or is read by later steps. */
   verified_from?: number
   partial: string | null
   went_back?: true

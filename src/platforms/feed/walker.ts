@@ -219,7 +219,7 @@ export function judge(state: FeedState, { listed, as_of, is_cut }: Look): Judged
   if (window === null) {
     const partial = orderOf(next, times, is_reversed)
     const { since } = state
-    // What has no date of its own, or that of its last reply, may have been there before the first poll.
+    // An item without a date, or dated by its last reply, may have been there before the first poll.
     const fresh =
       since === null || next.has_bumps
         ? []

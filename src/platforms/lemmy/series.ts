@@ -172,7 +172,7 @@ export function climbed(
       // Those that are given again and that no list shows are requested, and those below that were never shown.
       const below = [...known.keys()].filter((id) => id < from)
       const last = Math.min(read_to, below.length === 0 ? from - 1 : Math.max(...below))
-      // Ids that still waited for their first request are those of before too.
+      // Includes ids that waited for their first request before.
       const kept = ahead.filter(([start]) => start < from && start > last)
       Object.assign(series, {
         first: Math.min(first, from),

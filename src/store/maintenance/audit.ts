@@ -71,7 +71,7 @@ function lastRecordedConfig(db: Db): Record<string, string> {
 function settingsOf(value: object, ring: Ring, above = ''): Setting[] {
   return Object.entries(value).flatMap(([name, it]: [string, unknown]) => {
     const path = above === '' ? name : `${above}.${name}`
-    // A list of tables, as that of the sources, may have secrets too.
+    // A list of tables, such as `source`, may have secrets too.
     if (isObject(it) || (Array.isArray(it) && it.some(isObject))) return settingsOf(it, ring, path)
     if (typeof it !== 'string' || it === '')
       return [{ path, recorded_value: JSON.stringify(it), older_values: [] }]

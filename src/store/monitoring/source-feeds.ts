@@ -40,8 +40,8 @@ const keysOfOthers = (db: Db, monitor_id: string, sources: readonly string[]): s
     .map(({ key }) => key)
 
 /**
- * Gives monitors the feeds that are configured now, from `active_since` on, and takes away the others: monitors of all sources
- * those of each source, other monitors the feeds of sources that poll each of theirs alone.
+ * Attaches the feeds that are configured now to monitors, from `active_since` on, and detaches all others. A monitor of all
+ * sources gets the feeds of each source; other monitors get the feeds of sources that poll each feed alone.
  */
 export function attachConfigured(
   db: Db,
