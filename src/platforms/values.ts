@@ -2,6 +2,7 @@ import { inForm } from '../core/base/form.ts'
 import { isObject } from '../core/base/object.ts'
 import { peerUrl } from '../core/base/url.ts'
 import { MORE_PLACES } from '../core/forum/items.ts'
+import { isBeyond } from '../core/limits/json-bounds.ts'
 
 // The one gate for values of a peer: what an adapter takes out of an answer, and every row that it gives, passes here.
 
@@ -11,8 +12,12 @@ export type Row = Record<string, unknown>
 /** Only escapes can write them in JSON: U+0000, and one half of a surrogate pair. */
 const MAY_BE_BROKEN = /\\u(?:0000|d[89a-f])/i
 
-/** The value of a JSON text, its texts well-formed and without U+0000; undefined if it is none. */
+/** A reply in a tree has a few levels, and the largest trees have fewer values. Beyond them a text takes long to parse. */
+const ANSWER_BOUNDS = { depth: 2000, values: 250_000 }
+
+/** The value of a JSON text, its texts well-formed and without U+0000; undefined if it is none, or beyond its bounds. */
 export function parseJson(text: string): unknown {
+  if (isBeyond(text, ANSWER_BOUNDS)) return undefined
   try {
     const value: unknown = JSON.parse(text)
     return MAY_BE_BROKEN.test(text) ? repaired(value) : value

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 
 import * as fc from 'fast-check'
 
-import { wrongField } from '../../../src/platforms/values.ts'
+import { parseJson, wrongField } from '../../../src/platforms/values.ts'
 
 const SITE = 'https://forum.example'
 
@@ -59,4 +59,11 @@ test.each([
   [400 * DAY_S, 'created_utc'],
 ])('a row that its server dates %d s ahead has the wrong field %p', (created_utc, expected) => {
   expect(wrongField({ created_utc }, 0)).toBe(expected)
+})
+
+test('a text that nests too deeply, or has too many values, is not parsed', () => {
+  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+  const flat = (values: number) => `[${Array.from({ length: values }, () => '{}').join()}]`
+  expect([nested(2000), flat(249_999)].map(parseJson)).not.toContain(undefined)
+  expect([nested(2001), flat(250_000)].map(parseJson)).toEqual([undefined, undefined])
 })
