@@ -77,8 +77,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   const client = createHttpClient({
     ...options,
     verdict(answer, path) {
-      if (isForAnyone(answer) && clock.now() - accepted.at >= DOUBT_MS)
-        accepted = { ...accepted, at: -Infinity }
+      noteReader(answer)
       return verdict(answer, resets.of(answer, path))
     },
     ...(credential !== null && { headers: () => ({ authorization: `Bearer ${credential}` }) }),
@@ -88,6 +87,8 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   let finding: Promise<Outcome<Server>> | null = null
   const searches = createHold(clock)
   let accepted = { at: -Infinity, is: true }
+  let proved_at: number | null = null
+  let is_doubted = false
   const places = new LRUCache<number, Place>({
     max: PLACES_MAX,
     maxSize: PLACE_POSTS_MAX,
@@ -99,6 +100,16 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   const seen = createSeenPlaces(clock)
   /** Names of places as the server spells them, by those that it was asked for. */
   const names = new LRUCache<string, string>({ max: PLACES_MAX })
+
+  /** An answer to an account is private; one that caches may share was made for a reader without one. */
+  function noteReader({ status, headers }: HttpAnswer): void {
+    const marks = headers.get('cache-control') ?? ''
+    if (credential === null || status >= 400) return
+    if (/\bprivate\b/i.test(marks)) [proved_at, is_doubted] = [clock.now(), false]
+    if (!/\bpublic\b/i.test(marks)) return
+    is_doubted = true
+    if (clock.now() - accepted.at >= DOUBT_MS) accepted = { ...accepted, at: -Infinity }
+  }
 
   /** Requests the site by each API in turn. A server that has the newest never gets an older one. */
   async function find(call: HttpCall): Promise<Outcome<Server>> {
@@ -286,6 +297,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     if (!says) return accepted.is
     const is = answer.ok && (is_v4 || isObject(fieldsOf(answer.value)['my_user']))
     accepted = { at: clock.now(), is }
+    if (is) [proved_at, is_doubted] = [clock.now(), false]
     return is
   }
 
@@ -475,6 +487,9 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     isAbsenceDoubtful: (kind: 'post' | 'comment'): boolean =>
       kind === 'comment' && found?.server.dialect.generation === 'v3',
     isAccepted,
+    /** Epoch ms of the last answer to the account, once later ones are not known to be to it; Infinity: they are. */
+    accountUntil: (): number =>
+      credential === null || (accepted.is && !is_doubted) ? Infinity : (proved_at ?? 0),
     commentsUnder,
     branches,
     placeParams,
@@ -558,10 +573,6 @@ function createResets(clock: Pick<Clock, 'mono'>) {
     },
   }
 }
-
-/** An answer to an account is private; one that caches may share was made for a reader without one. */
-const isForAnyone = ({ status, headers }: HttpAnswer): boolean =>
-  status < 400 && /\bpublic\b/i.test(headers.get('cache-control') ?? '')
 
 /** Meaning of the API's error codes; null: by the status. Login codes are answers for their caller. */
 function verdict(

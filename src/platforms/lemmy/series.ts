@@ -13,8 +13,13 @@ export type SeriesName = 'post' | 'comment'
  * place with which it is hidden: the first of these that is due is requested for all. Or the author of a removed one.
  */
 export type Hole = [id: number, since_s: number, tries: number, lag_s: number, with_id?: string]
-/** A row of the newest pages: the digest of what it shows ('': it is hidden), its creation (epoch s), its author's id. */
+/**
+ * A row of the newest pages: the digest of what it shows ('': it is hidden and was not read before, `GONE`: it was), its creation
+ * (epoch s), its author's id.
+ */
 export type Known = [id: number, digest: string, created_s: number, author: number]
+/** Digest of a row that was read and is hidden since: its return brings nothing new. */
+export const GONE = '-'
 /** An item that waits for a second read that agrees. Epoch ms: since when, of its creation, and of its last read. */
 export type Held = [name: string, digest: string, since: number, created: number, read_at: number]
 
@@ -57,6 +62,8 @@ export type State = {
   budget: { tokens: number; at: number }
   /** Items of a server that publishes in steps. */
   held: Held[]
+  /** Epoch ms of the last step that the account made. */
+  account_at: number
   /** True after the first requests by id that followed a step: the others need a positive budget. */
   is_settled: boolean
 }
@@ -111,6 +118,7 @@ export function newState(now: number): State {
     modlog: { t3: 0, t1: 0, t2: 0, at: 0, until: 0, is_read: false },
     budget: { tokens: TOKENS_FIRST, at: now },
     held: [],
+    account_at: now,
     is_settled: true,
   }
 }
@@ -203,7 +211,11 @@ export const toKnown = (view: Row, kind: SeriesName): Known => {
 /** Keeps the newest rows: those of `views`, then those of the steps before. */
 export function keepRows(series: Series, views: Row[], kind: SeriesName): void {
   const rows = new Map(views.map((view) => [idOf(kind, view), toKnown(view, kind)]))
-  for (const row of series.rows) if (!rows.has(row[0])) rows.set(row[0], row)
+  for (const before of series.rows) {
+    const row = rows.get(before[0])
+    if (row === undefined) rows.set(before[0], before)
+    else if (row[1] === '' && before[1] !== '') row[1] = GONE
+  }
   series.rows = [...rows.values()].slice(0, ROWS_MAX)
 }
 
@@ -236,6 +248,11 @@ const PROOF_TRY = BEFORE_VOID_S.length
 const BEHIND_S = 60
 /** Ages of hidden items up to here have requests of their own; later ones take what is left. */
 const PROMPT_S = 600
+/** A hole that is due at `now`, when nothing else is: of an item that was read, and may have gone or returned. */
+export const lastOf = (id: number, now: number): Hole => {
+  const tries = HIDDEN_AGES_S.findIndex((age) => age > PROMPT_S)
+  return [id, seconds(now) - (HIDDEN_AGES_S[tries] ?? 0), tries, -1]
+}
 /** So much later than planned, an id that has a hidden item holds back the time up to which all was read. */
 const OVERDUE_S = 30
 

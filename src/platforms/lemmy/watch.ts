@@ -21,6 +21,7 @@ import {
   deferVoids,
   dueAt,
   dueHoles,
+  GONE,
   hasRemoved,
   type Held,
   heldAt,
@@ -30,6 +31,7 @@ import {
   isSeldom,
   isShort,
   keepRows,
+  lastOf,
   learn,
   leftBehind,
   markRead,
@@ -197,7 +199,7 @@ export function createIdWatch({
     state.budget.tokens -= await api.lookFor(local, call)
     state.is_settled = false
     state.held = [...(held?.values() ?? [])]
-    const found = result(state, step, began, { behind, skipped, partial })
+    const found = result(state, step, began, api.accountUntil(), { behind, skipped, partial })
     if (verified_from !== null) return ok({ ...found, verified_from })
     if (text === null) return ok({ ...found, verified_until: started })
     return ok(went_back ? { ...found, went_back } : found)
@@ -265,7 +267,7 @@ export function createIdWatch({
       if (began - state[kind].skipped_at < SKIP_MS)
         partial ??= can_ask ? 'not_affordable' : 'no_paging'
     }
-    return ok(result(state, step, began, { behind, skipped: [], partial }))
+    return ok(result(state, step, began, api.accountUntil(), { behind, skipped: [], partial }))
   }
 
   return {
@@ -391,7 +393,7 @@ async function readPages(
       if (!step.isHeld(kind, id) && (is_old || is_known)) continue
       step.take(kind, view)
       const is_hidden = digest === ''
-      if (before?.[1] === '' || series.holes.some(([hole]) => hole === id))
+      if (before?.[1] === '' || before?.[1] === GONE || series.holes.some(([hole]) => hole === id))
         step.publishedIs(kind, id)
       // One that was hidden before it was read may be restored; one that was read has matched.
       if (is_hidden && (known.has(id) || !can_ask)) continue
@@ -546,7 +548,7 @@ async function retryHoles(
     if (!was_read) continue
     // Its author was banned with all that they wrote, which the log does not name.
     step.goneIs(kind, id)
-    row[1] = ''
+    row[1] = GONE
   }
 }
 
@@ -561,7 +563,7 @@ function vanishedOf(series: Series, step: StepReads): number[] {
   return series.rows
     .filter(
       ([id, digest, created]) =>
-        id >= series.first && digest !== '' && created > floor && !step.seen.post.has(id),
+        id >= series.first && digest.length > 1 && created > floor && !step.seen.post.has(id),
     )
     .slice(0, VANISHED_MAX)
     .map(([id]) => id)
@@ -576,7 +578,7 @@ async function readVanished(series: Series, step: StepReads, now: number): Promi
     if (answer === 'live') continue
     step.goneIs('post', id)
     const row = series.rows.find((it) => it[0] === id)
-    if (row !== undefined) row[1] = ''
+    if (row !== undefined) row[1] = GONE
     series.holes = series.holes.filter(([hole]) => hole !== id)
     series.holes.push(holeOf(series, id, now, { is_hidden: true, is_patient: true }))
   }
@@ -632,14 +634,16 @@ function askAllOf(state: State, fullname: string, at: number, is_ban: boolean): 
   const author = Number(fullname.slice(3))
   for (const kind of KINDS) {
     const series = state[kind]
-    const ids = series.rows.filter(
-      (row) => row[3] === author && row[0] >= series.first && !(is_ban && row[1] === ''),
+    // What is shown is unchanged by the end of a ban, and what was hidden by its beginning.
+    const rows = series.rows.filter(
+      ([id, digest, , of]) => of === author && id >= series.first && digest.length > 1 === is_ban,
     )
     // The ids of removed ones that no list had are known by their author.
     if (!is_ban) settleWith(series, fullname, true, at)
-    const asked = new Set(ids.map(([id]) => id))
+    const asked = new Map(rows.map(([id, digest]) => [id, digest]))
     series.holes = series.holes.filter(([id]) => !asked.has(id))
-    for (const id of asked) series.holes.push([id, seconds(at), 0, is_ban ? -1 : 0])
+    for (const [id, digest] of asked)
+      series.holes.push(digest === '' ? [id, seconds(at), 0, 0] : lastOf(id, at))
   }
 }
 
@@ -647,9 +651,12 @@ function result(
   state: State,
   step: StepReads,
   now: number,
+  account_until: number,
   found: Pick<WatchStep, 'behind' | 'skipped' | 'partial'>,
 ): WatchStep {
   const { post, comment, modlog } = state
+  // What came while the server took the account for none may be hidden from it.
+  state.account_at = Math.max(state.account_at, Math.min(now, account_until))
   for (const kind of KINDS) boundHoles(state[kind])
   state.budget.tokens -= step.requests()
   const items = step.items()
@@ -672,6 +679,7 @@ function result(
       heldAt(comment, now),
       ...state.held.map(([, , since, created]) => Math.min(since, created)),
       modlog.is_read && KINDS.some((kind) => hasRemoved(state[kind])) ? modlog.at : Infinity,
+      state.account_at,
     ),
     requests: step.requests(),
   }

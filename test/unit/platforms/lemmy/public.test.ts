@@ -206,6 +206,28 @@ test.each(['v3', 'v4'] as const)(
   },
 )
 
+test('what came after the last answer to the account is not proven by answers to anyone', async () => {
+  await using fixture = createServer('v3', { credential: 'token' })
+  const { world, put, step } = fixture
+  put('post', 100)
+  world.headers = { 'cache-control': 'private' }
+  const first = await step(null)
+  const ended_at = world.now
+  world.is_ended = true
+  world.headers = { 'cache-control': 'public, max-age=60' }
+  let { state } = first
+  for (let n = 0; n < 10; n++) {
+    world.now += 30_000
+    const next = await step(state)
+    expect(next.verified_until).toBeLessThanOrEqual(ended_at)
+    ;({ state } = next)
+  }
+  world.is_ended = false
+  world.headers = { 'cache-control': 'private' }
+  world.now += 6 * MINUTE
+  expect((await step(state)).verified_until).toBe(world.now)
+})
+
 test.each(['v3', 'v4', 'piefed'] as const)(
   '%s: a place proves nothing before the server has shown it',
   async (generation) => {

@@ -270,6 +270,33 @@ test('v3: a ban that removes everything without a log of it is found by its auth
   expect(gone.gone.toSorted()).toEqual(['t1_501', 't3_101'])
 })
 
+test('v3: what was read before a ban delays no proof after the end of the ban', async () => {
+  await using fixture = createServer('v3')
+  const { world, put, step } = fixture
+  const ids = Array.from({ length: 40 }, (_, index) => 501 + index)
+  const hide = (is_removed: boolean) => {
+    for (const id of ids) put('comment', id, { is_removed, published: began + 10 * S })
+  }
+  const began = world.now
+  put('comment', 500)
+  let { state } = await step(null)
+  world.now += 20 * S
+  hide(false)
+  ;({ state } = await step(state))
+  world.now += MINUTE
+  hide(true)
+  ;({ state } = await step(state, 8))
+  world.now += MINUTE
+  for (let id = 541; id < 591; id++) put('comment', id)
+  ;({ state } = await step(state, 8))
+  world.now += 2 * MINUTE
+  hide(false)
+  world.bans = [{ id: 3, person: 7, at: world.now, ends: true }]
+  ;({ state } = await step(state, 8))
+  world.now += 10 * S
+  expect((await step(state, 8)).verified_until).toBe(world.now)
+})
+
 test('v3: what a ban had removed before it was read is asked for at the end of the ban', async () => {
   await using fixture = createServer('v3')
   const { world, put, step } = fixture
