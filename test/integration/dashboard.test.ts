@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
-import { insertCustomer, removeCustomer } from '../../src/store/customers/customers.ts'
+import { removeCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
 import { LIMITS } from '../support/app-options.ts'
+import { addCustomer } from '../support/customers.ts'
 import { json, startTestApi } from '../support/test-api.ts'
 import { cookieOf, PAGE, page } from './dashboard-fixture.ts'
 
@@ -339,14 +340,7 @@ test('the scopes of a key apply to its session', async () => {
 test('a key in the header does not change the signed-in session', async () => {
   const { house: daemon, signIn, ask: send } = start()
   await using _ = daemon
-  insertCustomer(daemon.db, {
-    id: 'cus_2',
-    name: 'bob',
-    plan: 'entry',
-    created_at: 0,
-    starting_credit_micros: 0,
-    payment_id: 'pay_2',
-  })
+  addCustomer(daemon.db, 'cus_2', { name: 'bob' })
   const token = `fk_${'b'.repeat(43)}`
   const row = { id: 'key_2', customer_id: 'cus_2', token, name: null, scopes: [], created_at: 0 }
   insertKey(daemon.db, { ...row, expires_at: null })

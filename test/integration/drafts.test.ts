@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
 import { apiKey } from '../../src/core/base/ids.ts'
 import { moveDraft } from '../../src/store/customers/drafts.ts'
-import { insertKey } from '../../src/store/customers/keys.ts'
 import { addAccounts } from '../support/accounts.ts'
+import { addKey } from '../support/customers.ts'
 import { startWriting, type Writing } from '../support/writes-fixture.ts'
 import { beside, operatorKey, pageOf } from './operator-fixture.ts'
 
@@ -115,14 +115,11 @@ test('a key without the scope write cannot create drafts, and can list them', as
   const { id, customer } = await draft('Seen by all keys')
   const token = apiKey('customer', crypto.getRandomValues(new Uint8Array(32)))
   beside(it.house, ({ db }) =>
-    insertKey(db, {
-      id: 'key_reader',
-      customer_id: customer.id,
+    addKey(db, customer.id, {
       token,
-      name: null,
       scopes: ['read'],
-      created_at: it.house.clock.now(),
-      expires_at: null,
+      id: 'key_reader',
+      at: it.house.clock.now(),
     }),
   )
   const body = { id: it.post.name, direction: 'up' }

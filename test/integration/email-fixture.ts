@@ -17,12 +17,11 @@ import { createSend } from '../../src/delivery/send.ts'
 import { createSender } from '../../src/delivery/sender.ts'
 import { createMailer } from '../../src/delivery/smtp.ts'
 import { createTester } from '../../src/delivery/test-delivery.ts'
-import { insertCustomer } from '../../src/store/customers/customers.ts'
-import { insertKey } from '../../src/store/customers/keys.ts'
 import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
 import { NO_LIMITS, quietApp } from '../support/app-options.ts'
 import { certificate } from '../support/certificate.ts'
 import { fakeClock } from '../support/clock.ts'
+import { addCustomer, addKey } from '../support/customers.ts'
 import { memoryDb } from '../support/memory-db.ts'
 import { insertPulled } from '../support/pulled.ts'
 
@@ -166,22 +165,12 @@ export async function startReaders({ url, ca }: { url?: string; ca?: string } = 
   base = `http://127.0.0.1:${app.server?.port}`
 
   for (const id of ['cus_1', 'cus_2']) {
-    insertCustomer(db, {
-      id,
-      name: id,
-      plan: 'entry',
-      created_at: clock.now(),
-      starting_credit_micros: 0,
-      payment_id: `pay_${id}`,
-    })
-    insertKey(db, {
-      id: `key_${id}`,
-      customer_id: id,
+    addCustomer(db, id, { at: clock.now() })
+    addKey(db, id, {
       token: `fk_${id}`,
-      name: null,
       scopes: ['monitor', 'webhook'],
-      created_at: clock.now(),
-      expires_at: null,
+      id: `key_${id}`,
+      at: clock.now(),
     })
   }
   const addMonitor = (id: string, customer = 'cus_1', name: string | null = null) =>

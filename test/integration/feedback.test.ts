@@ -5,11 +5,10 @@ import { join } from 'node:path'
 
 import { feedback } from '../../src/api/account/feedback.ts'
 import { REMOVED } from '../../src/core/base/removed.ts'
-import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { findFeedback, insertFeedback } from '../../src/store/customers/feedback.ts'
-import { insertKey } from '../../src/store/customers/keys.ts'
 import { openDb } from '../../src/store/db/connection.ts'
 import { LIMITS } from '../support/app-options.ts'
+import { addCustomer, addKey } from '../support/customers.ts'
 import { PROGRAM } from '../support/process.ts'
 import { json, startTestApi } from '../support/test-api.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
@@ -37,24 +36,9 @@ function start(
 
 /** A key of a second customer. */
 function newCustomerHeaders(daemon: ReturnType<typeof start>['house']): Record<string, string> {
-  insertCustomer(daemon.db, {
-    id: 'cus_2',
-    name: 'bob',
-    plan: 'entry',
-    created_at: daemon.clock.now(),
-    starting_credit_micros: 0,
-    payment_id: 'pay_2',
-  })
+  addCustomer(daemon.db, 'cus_2', { name: 'bob', at: daemon.clock.now() })
   const token = `fk_${'b'.repeat(43)}`
-  insertKey(daemon.db, {
-    id: 'key_2',
-    customer_id: 'cus_2',
-    token,
-    name: null,
-    scopes: [],
-    created_at: daemon.clock.now(),
-    expires_at: null,
-  })
+  addKey(daemon.db, 'cus_2', { token, id: 'key_2', at: daemon.clock.now() })
   return { authorization: `Bearer ${token}` }
 }
 

@@ -175,7 +175,7 @@ test('payments and usage are shown as recorded', async () => {
   expect(payments.body).toEqual({
     payments: [
       {
-        id: 'pay_1',
+        id: 'pay_cus_1',
         kind: 'signup_credit',
         amount_usd: 0.5,
         note: null,

@@ -5,10 +5,9 @@ import { createMetrics } from '../../src/api/metrics/registry.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import { createRing } from '../../src/core/base/secrets.ts'
 import { createRuntime } from '../../src/runtime/runtime.ts'
-import { insertCustomer } from '../../src/store/customers/customers.ts'
-import { insertKey } from '../../src/store/customers/keys.ts'
 import { assemble } from '../../src/wiring/build.ts'
 import { LIMITS } from '../support/app-options.ts'
+import { addCustomer, addKey } from '../support/customers.ts'
 import { postOf } from '../support/items.ts'
 import { memoryDb } from '../support/memory-db.ts'
 import { json, startTestApi } from '../support/test-api.ts'
@@ -61,26 +60,15 @@ function assembled() {
     lost: () => {},
     failing_loops: () => [],
   })
-  const customer = insertCustomer(db, {
-    id: 'cus_1',
-    name: 'ann',
-    plan: 'entry',
-    created_at: 0,
-    starting_credit_micros: 0,
-    payment_id: 'pay_1',
-  })
+  const customer = addCustomer(db, 'cus_1', { name: 'ann' })
   for (const [token, customer_id] of [
     ['fk_all', customer.id],
     ['fo_operator', null],
   ] as const)
-    insertKey(db, {
-      id: `key_${token}`,
-      customer_id,
+    addKey(db, customer_id, {
       token,
-      name: null,
       scopes: ['read', 'write', 'monitor', 'webhook'],
-      created_at: 0,
-      expires_at: null,
+      id: `key_${token}`,
     })
   return app
 }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 
 import { apiKey } from '../../src/core/base/ids.ts'
-import { insertKey } from '../../src/store/customers/keys.ts'
 import type { Db } from '../../src/store/db/connection.ts'
 import { openInstance } from '../../src/store/maintenance/instance.ts'
 import { PRICES } from '../support/app-options.ts'
+import { addKey } from '../support/customers.ts'
 import { startWriting, type Writing } from '../support/writes-fixture.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -31,14 +31,11 @@ function beside<T>(it: Writing, work: (db: Db) => T): T {
 function secondKey(it: Writing, db: Db): string {
   const customer = db.query<{ id: string }, []>('SELECT id FROM customers').get()
   const token = apiKey('customer', new Uint8Array(32).fill(9))
-  insertKey(db, {
-    id: 'key_second',
-    customer_id: customer?.id ?? '',
+  addKey(db, customer?.id ?? '', {
     token,
-    name: null,
     scopes: ['write'],
-    created_at: it.house.clock.now(),
-    expires_at: null,
+    id: 'key_second',
+    at: it.house.clock.now(),
   })
   return token
 }

@@ -7,8 +7,6 @@ import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../src/c
 import { type Item, itemKey } from '../../src/core/forum/items.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import { writeMessages } from '../../src/monitor/deliver.ts'
-import { insertCustomer } from '../../src/store/customers/customers.ts'
-import { insertKey } from '../../src/store/customers/keys.ts'
 import { openDb, transact } from '../../src/store/db/connection.ts'
 import { catchUp } from '../../src/store/delivery/projections.ts'
 import { keepItems } from '../../src/store/erasure/kept-items.ts'
@@ -17,6 +15,7 @@ import { findMonitor } from '../../src/store/monitoring/monitors.ts'
 import { PLAN } from '../unit/monitor/fixture.ts'
 import { NO_LIMITS, quietApp } from './app-options.ts'
 import { fakeClock } from './clock.ts'
+import { addCustomer, addKey } from './customers.ts'
 import { realPatterns } from './patterns.ts'
 import { listingWatch, watchesOf } from './watch.ts'
 
@@ -30,23 +29,14 @@ export function createInboxStore(path = ':memory:') {
   const db = openDb(path, { create: true })
   let now = NOON
   for (const id of ['ann', 'bob']) {
-    insertCustomer(db, {
-      id,
-      name: id,
-      plan: 'entry',
-      created_at: now,
-      starting_credit_micros: 0,
-      payment_id: `pay_${id}`,
-    })
+    addCustomer(db, id, { at: now })
     for (const key of ['1', '2'])
-      insertKey(db, {
-        id: `key_${id}${key}`,
-        customer_id: id,
+      addKey(db, id, {
         token: `fk_${id}${key}`,
-        name: key === '1' ? 'laptop' : null,
         scopes: ['monitor'],
-        created_at: now,
-        expires_at: null,
+        id: `key_${id}${key}`,
+        name: key === '1' ? 'laptop' : null,
+        at: now,
       })
   }
 

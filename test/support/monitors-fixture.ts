@@ -5,10 +5,9 @@ import { deliveries } from '../../src/api/matches/deliveries.ts'
 import { monitors } from '../../src/api/monitors/routes.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import { withoutReferences } from '../../src/mcp/tools.ts'
-import { insertCustomer } from '../../src/store/customers/customers.ts'
-import { insertKey } from '../../src/store/customers/keys.ts'
 import { CUSTOMER, PLAN, startMonitorFixture } from '../unit/monitor/fixture.ts'
 import { NO_LIMITS, quietApp } from './app-options.ts'
+import { addCustomer, addKey } from './customers.ts'
 import { realPatterns } from './patterns.ts'
 
 export type Answer = { status: number; text: string; body: any }
@@ -27,23 +26,13 @@ export function startMonitors({
     fraction: () => 0.5,
     bytes: (count: number) => new Uint8Array(count),
   }
-  insertCustomer(db, {
-    id: 'cus_2',
-    name: 'bob',
-    plan: 'entry',
-    created_at: clock.now(),
-    starting_credit_micros: 0,
-    payment_id: 'pay_2',
-  })
+  addCustomer(db, 'cus_2', { name: 'bob', at: clock.now() })
   for (const customer_id of [CUSTOMER, 'cus_2'])
-    insertKey(db, {
-      id: `key_${customer_id}`,
-      customer_id,
+    addKey(db, customer_id, {
       token: `fk_${customer_id}`,
-      name: null,
       scopes: ['monitor', 'webhook'],
-      created_at: clock.now(),
-      expires_at: null,
+      id: `key_${customer_id}`,
+      at: clock.now(),
     })
   let nudges = 0
   const app = createApp({

@@ -8,10 +8,9 @@ import { createReads } from '../../src/gateway/reads.ts'
 import { withoutReferences } from '../../src/mcp/tools.ts'
 import { createForum } from '../../src/platforms/reddit/adapter.ts'
 import { createRuntime } from '../../src/runtime/runtime.ts'
-import { insertCustomer } from '../../src/store/customers/customers.ts'
-import { insertKey } from '../../src/store/customers/keys.ts'
 import { reads as readRoutes } from '../../src/wiring/routes.ts'
 import { NO_LIMITS, quietApp } from './app-options.ts'
+import { addCustomer, addKey } from './customers.ts'
 import { memoryDb } from './memory-db.ts'
 import { ANONYMOUS_IDENTITIES } from './reads.ts'
 
@@ -42,23 +41,8 @@ export async function startReading({
     session_allowance: 100_000,
   })
   const db = memoryDb()
-  insertCustomer(db, {
-    id: 'cus_1',
-    name: 'ada',
-    plan: 'entry',
-    created_at: 1,
-    starting_credit_micros: credits_micros,
-    payment_id: 'pay_1',
-  })
-  insertKey(db, {
-    id: 'key_1',
-    customer_id: 'cus_1',
-    token: TOKEN,
-    name: null,
-    scopes: ['read'],
-    created_at: 1,
-    expires_at: null,
-  })
+  addCustomer(db, 'cus_1', { name: 'ada', at: 1, credits_micros })
+  addKey(db, 'cus_1', { token: TOKEN, scopes: ['read'], id: 'key_1', at: 1 })
   const reads = createReads({
     platform: createForum({
       name: 'forum',

@@ -11,11 +11,11 @@ import { apiKey } from '../../src/core/base/ids.ts'
 import { type Fault, ok, type Outcome } from '../../src/core/base/result.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import type { Clock, Log } from '../../src/runtime/runtime.ts'
-import { insertCustomer } from '../../src/store/customers/customers.ts'
-import { findKey, insertKey, revokeKey, type Scope } from '../../src/store/customers/keys.ts'
+import { findKey, revokeKey, type Scope } from '../../src/store/customers/keys.ts'
 import type { Db } from '../../src/store/db/connection.ts'
 import { LIMITS, PRICES } from './app-options.ts'
 import { type FakeClock, fakeClock } from './clock.ts'
+import { addCustomer, addKey } from './customers.ts'
 import { memoryDb } from './memory-db.ts'
 
 /** The next outcome of each read; a function is called, so that it may throw or wait. */
@@ -116,14 +116,7 @@ export function startTestApi({
     fraction: () => 0.5,
     bytes: (count: number) => crypto.getRandomValues(new Uint8Array(count)),
   }
-  insertCustomer(db, {
-    id: 'cus_1',
-    name: 'acme',
-    plan: 'entry',
-    created_at: clock.now(),
-    starting_credit_micros: credits_micros,
-    payment_id: 'pay_1',
-  })
+  addCustomer(db, 'cus_1', { name: 'acme', at: clock.now(), credits_micros })
   const script: Script = []
   const log: Parameters<Log>[] = []
   const reads_health = createReadsHealth(clock)
@@ -155,13 +148,11 @@ export function startTestApi({
     expires_at = 0,
   } = {}) {
     const token = apiKey(operator ? 'operator' : 'customer', random.bytes(32))
-    insertKey(db, {
-      id: `key_${random.uuid()}`,
-      customer_id: operator ? null : 'cus_1',
+    addKey(db, operator ? null : 'cus_1', {
       token,
-      name: null,
       scopes: scopes as Scope[],
-      created_at: clock.now(),
+      id: `key_${random.uuid()}`,
+      at: clock.now(),
       expires_at: expires_at || null,
     })
     return token

@@ -12,11 +12,12 @@ import { once } from '../../src/core/base/lazy.ts'
 import { startDaemon } from '../../src/daemon.ts'
 import type { Runtime } from '../../src/runtime/runtime.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
-import { DEFAULT_SCOPES, insertKey, type Scope } from '../../src/store/customers/keys.ts'
+import { DEFAULT_SCOPES, type Scope } from '../../src/store/customers/keys.ts'
 import { connect, transact } from '../../src/store/db/connection.ts'
 import { RESERVE_FILE_NAME } from '../../src/store/maintenance/disk.ts'
 import { openInstance } from '../../src/store/maintenance/instance.ts'
 import { createTraffic, fakeClock } from './clock.ts'
+import { addKey } from './customers.ts'
 import { tempFolder } from './folder.ts'
 import { startReceiver } from './receiver.ts'
 
@@ -192,15 +193,7 @@ function mintKey(
       starting_credit_micros: 100_000_000,
       payment_id: `pay_${random.uuid()}`,
     })
-    insertKey(db, {
-      id: `key_${random.uuid()}`,
-      customer_id,
-      token,
-      name: null,
-      scopes,
-      created_at,
-      expires_at: null,
-    })
+    addKey(db, customer_id, { token, scopes, id: `key_${random.uuid()}`, at: created_at })
   })
   return token
 }

@@ -12,10 +12,9 @@ import { createCheck, createGuard } from '../../src/net/guard.ts'
 import { createMqttPublisher } from '../../src/net/mqtt.ts'
 import { createTransport } from '../../src/net/transport.ts'
 import type { Fetch } from '../../src/runtime/runtime.ts'
-import { insertCustomer } from '../../src/store/customers/customers.ts'
-import { insertKey, type Scope } from '../../src/store/customers/keys.ts'
 import { LIMITS, quietApp } from './app-options.ts'
 import { fakeClock } from './clock.ts'
+import { addCustomer, addKey } from './customers.ts'
 import { memoryDb } from './memory-db.ts'
 import { startReceiver } from './receiver.ts'
 
@@ -95,24 +94,9 @@ export async function startTargets({
 
   const tokens: Record<string, string> = {}
   for (const id of ['cus_1', 'cus_2']) {
-    insertCustomer(db, {
-      id,
-      name: id,
-      plan: 'entry',
-      created_at: clock.now(),
-      starting_credit_micros: 0,
-      payment_id: `pay_${id}`,
-    })
+    addCustomer(db, id, { at: clock.now() })
     const token = apiKey('customer', random.bytes(32))
-    insertKey(db, {
-      id: `key_${id}`,
-      customer_id: id,
-      token,
-      name: null,
-      scopes: ['monitor', 'webhook'] satisfies Scope[],
-      created_at: clock.now(),
-      expires_at: null,
-    })
+    addKey(db, id, { token, scopes: ['monitor', 'webhook'], id: `key_${id}`, at: clock.now() })
     tokens[id] = token
   }
 

@@ -1,8 +1,10 @@
 import { createMeter, type Metering, type MoneyEvent } from '../../../src/api/billing.ts'
 import type { Holder } from '../../../src/api/http/auth.ts'
 import type { Fault } from '../../../src/core/base/result.ts'
-import { connect, migrate } from '../../../src/store/db/connection.ts'
+import { updateCustomer } from '../../../src/store/customers/customers.ts'
 import { createGroupCommit } from '../../../src/store/db/group-commit.ts'
+import { addCustomer } from '../../support/customers.ts'
+import { memoryDb } from '../../support/memory-db.ts'
 
 /** Price of a call, in micro-dollars. */
 export const PRICE = 2000
@@ -13,12 +15,9 @@ export const PRICES = { read: PRICE, deep_search: PRICE, vote: PRICE, write: PRI
 
 /** Creates a meter over the accounts of one customer. */
 export function metered({ credit = CREDIT, unlimited = false, billed = true } = {}) {
-  const db = connect(':memory:', { create: true })
-  migrate(db)
-  db.run(
-    `INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', ${credit}, ${unlimited ? 1 : 0}, 0, NULL)`,
-  )
-  db.run(`INSERT INTO payments VALUES ('pay_1', 'cus_1', 'signup_credit', ${credit}, NULL, 0)`)
+  const db = memoryDb()
+  const customer = addCustomer(db, 'cus_1', { credits_micros: credit })
+  updateCustomer(db, 'cus_1', { unlimited })
   const moved: MoneyEvent[] = []
   const counted: boolean[] = []
   let holds_created = 0
@@ -37,14 +36,7 @@ export function metered({ credit = CREDIT, unlimited = false, billed = true } = 
     on_call: (_, paid) => counted.push(paid),
   })
   const holder: Holder = {
-    customer: {
-      id: 'cus_1',
-      name: 'ann',
-      plan: 'entry',
-      balance_micros: credit,
-      unlimited,
-      created_at: 0,
-    },
+    customer: { ...customer, unlimited },
     key: {
       id: 'key_1',
       customer_id: 'cus_1',

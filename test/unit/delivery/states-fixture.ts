@@ -15,7 +15,6 @@ import { createSender } from '../../../src/delivery/sender.ts'
 import { createTester } from '../../../src/delivery/test-delivery.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
 import { createMonitoring } from '../../../src/monitor/scheduler.ts'
-import { insertCustomer } from '../../../src/store/customers/customers.ts'
 import { connect, migrate, transact } from '../../../src/store/db/connection.ts'
 import { redeliver } from '../../../src/store/delivery/redeliver.ts'
 import {
@@ -24,6 +23,7 @@ import {
   updateWebhook,
 } from '../../../src/store/delivery/webhooks.ts'
 import { startMonitor } from '../../../src/store/monitoring/monitors.ts'
+import { addCustomer } from '../../support/customers.ts'
 import { postOf } from '../../support/items.ts'
 import { realPatterns } from '../../support/patterns.ts'
 import { listingWatch, watchesOf } from '../../support/watch.ts'
@@ -106,14 +106,7 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
       duration_ms: 0,
     }
   }
-  insertCustomer(db, {
-    id: CUSTOMER,
-    name: 'ann',
-    plan: 'entry',
-    created_at: start,
-    starting_credit_micros: 0,
-    payment_id: 'pay_1',
-  })
+  addCustomer(db, CUSTOMER, { name: 'ann', at: start })
   insertWebhook(db, {
     id: TARGET,
     customer_id: CUSTOMER,

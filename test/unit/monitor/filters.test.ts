@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 
 import type { Item } from '../../../src/core/forum/items.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
-import { insertCustomer } from '../../../src/store/customers/customers.ts'
+import { addCustomer } from '../../support/customers.ts'
 import { postOf } from '../../support/items.ts'
 import { memoryDb } from '../../support/memory-db.ts'
 
@@ -12,14 +12,7 @@ function start() {
   const events: { event: string; fields: Record<string, unknown> }[] = []
   const log = (_: string, event: string, fields: Record<string, unknown> = {}) =>
     void events.push({ event, fields })
-  insertCustomer(db, {
-    id: 'cus_1',
-    name: 'ada',
-    plan: 'entry',
-    created_at: 0,
-    starting_credit_micros: 0,
-    payment_id: 'pay_1',
-  })
+  addCustomer(db, 'cus_1', { name: 'ada' })
   const filters = createFilters(db, log)
   return {
     events,

@@ -10,7 +10,6 @@ import { encodeRelevance, relevanceSchema } from '../../../src/core/relevance/ru
 import { coverageContext, type ListingWatch, type Watch } from '../../../src/gateway/watch.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
 import { createMonitoring, createSchedule } from '../../../src/monitor/scheduler.ts'
-import { insertCustomer } from '../../../src/store/customers/customers.ts'
 import { type Db, openDb, transact } from '../../../src/store/db/connection.ts'
 import {
   BODY_COLUMNS,
@@ -21,6 +20,7 @@ import {
 import { catchUp } from '../../../src/store/delivery/projections.ts'
 import { insertWebhook } from '../../../src/store/delivery/webhooks.ts'
 import { changeMonitor, findMonitor, startMonitor } from '../../../src/store/monitoring/monitors.ts'
+import { addCustomer } from '../../support/customers.ts'
 import { tempFolder } from '../../support/folder.ts'
 import { postOf } from '../../support/items.ts'
 import { listingWatch } from '../../support/watch.ts'
@@ -242,14 +242,7 @@ export function startMonitorFixture({
     return { db, monitoring, stopping }
   }
   let run = startRun(openDb(path, { create: true }))
-  insertCustomer(run.db, {
-    id: CUSTOMER,
-    name: 'ada',
-    plan: 'entry',
-    created_at: START,
-    starting_credit_micros: 0,
-    payment_id: 'pay_1',
-  })
+  addCustomer(run.db, CUSTOMER, { name: 'ada', at: START })
 
   const fixture = {
     feed,
@@ -269,15 +262,7 @@ export function startMonitorFixture({
     /** Moves the wall clock alone. */
     jump: (ms: number) => void (now += ms),
     /** A further customer. */
-    customer: (id: string) =>
-      insertCustomer(run.db, {
-        id,
-        name: id,
-        plan: 'entry',
-        created_at: now,
-        starting_credit_micros: 0,
-        payment_id: `pay_${id}`,
-      }),
+    customer: (id: string) => addCustomer(run.db, id, { at: now }),
     webhook(
       id: string,
       { paused = false, events: chosen = ['match'], customer_id = CUSTOMER } = {},

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
 
-import { findCustomer, insertCustomer } from '../../../../src/store/customers/customers.ts'
+import { findCustomer } from '../../../../src/store/customers/customers.ts'
 import { sumUsage } from '../../../../src/store/customers/ledger.ts'
 import { openDb } from '../../../../src/store/db/connection.ts'
+import { addCustomer } from '../../../support/customers.ts'
 import { tempFolder } from '../../../support/folder.ts'
 import { listUnbalanced } from '../../../support/invariants.ts'
 
@@ -29,14 +30,7 @@ test('two processes that spend one balance concurrently spend exactly all of it'
   using folder = tempFolder()
   const path = folder.file('books.sqlite')
   const db = openDb(path, { create: true })
-  insertCustomer(db, {
-    id: 'cus_1',
-    name: 'acme',
-    plan: 'entry',
-    created_at: 0,
-    starting_credit_micros: PRICE_MICROS * AFFORDABLE,
-    payment_id: 'pay_1',
-  })
+  addCustomer(db, 'cus_1', { name: 'acme', credits_micros: PRICE_MICROS * AFFORDABLE })
   const spent = await Promise.all(
     ['a', 'b'].map((name) =>
       new Response(Bun.spawn([process.execPath, '-e', spender(name), path]).stdout).text(),

@@ -6,7 +6,6 @@ import { apiKey, base62 } from '../../../../src/core/base/ids.ts'
 import {
   findCustomer,
   findCustomerByName,
-  insertCustomer,
   listCustomers,
   removeCustomer,
   updateCustomer,
@@ -20,6 +19,7 @@ import {
   touchKey,
 } from '../../../../src/store/customers/keys.ts'
 import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+import { addCustomer, addKey } from '../../../support/customers.ts'
 import { tempFolder } from '../../../support/folder.ts'
 
 const NOW = Date.parse('2026-01-01T00:00:00Z')
@@ -27,21 +27,13 @@ const TOKEN = apiKey('customer', new Uint8Array(32).fill(7))
 
 function withKey(path = ':memory:', over: { expires_at?: number; scopes?: Scope[] } = {}): Db {
   const db = openDb(path, { create: true })
-  insertCustomer(db, {
-    id: 'cus_1',
-    name: 'acme',
-    plan: 'entry',
-    created_at: NOW,
-    starting_credit_micros: 0,
-    payment_id: 'pay_1',
-  })
-  insertKey(db, {
-    id: 'key_1',
-    customer_id: 'cus_1',
+  addCustomer(db, 'cus_1', { name: 'acme', at: NOW })
+  addKey(db, 'cus_1', {
     token: TOKEN,
-    name: 'laptop',
     scopes: over.scopes ?? ['read', 'write', 'monitor'],
-    created_at: NOW,
+    id: 'key_1',
+    name: 'laptop',
+    at: NOW,
     expires_at: over.expires_at ?? null,
   })
   return db
@@ -104,15 +96,7 @@ test('a key revoked through another connection is rejected at the next call', ()
 test("an operator's key belongs to no customer", () => {
   using db = withKey()
   const token = apiKey('operator', new Uint8Array(32).fill(9))
-  insertKey(db, {
-    id: 'key_2',
-    customer_id: null,
-    token,
-    name: null,
-    scopes: [],
-    created_at: NOW + 1,
-    expires_at: null,
-  })
+  addKey(db, null, { token, id: 'key_2', at: NOW + 1 })
 
   expect(findKey(db, token, NOW)).toMatchObject({ customer: null, key: { scopes: [] } })
   expect(listKeys(db, 'cus_1').map(({ id }) => id)).toEqual(['key_1'])
@@ -145,14 +129,7 @@ test('a removed customer loses its keys and name, and its ledger stays', () => {
   ])
   expect(removeCustomer(db, 'cus_1', NOW)).toBe(false)
   expect(db.query('SELECT count(*) AS n FROM customers').get()).toEqual({ n: 1 })
-  insertCustomer(db, {
-    id: 'cus_2',
-    name: 'acme',
-    plan: 'entry',
-    created_at: NOW,
-    starting_credit_micros: 0,
-    payment_id: 'pay_2',
-  })
+  addCustomer(db, 'cus_2', { name: 'acme', at: NOW })
 })
 
 test('a key created while its customer is removed is not valid', () => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 
 import { createRing } from '../../../../src/core/base/secrets.ts'
-import { insertCustomer, updateCustomer } from '../../../../src/store/customers/customers.ts'
-import { insertKey, revokeKey, touchKey } from '../../../../src/store/customers/keys.ts'
+import { updateCustomer } from '../../../../src/store/customers/customers.ts'
+import { revokeKey, touchKey } from '../../../../src/store/customers/keys.ts'
 import { insertPayment } from '../../../../src/store/customers/ledger.ts'
 import type { Db } from '../../../../src/store/db/connection.ts'
 import {
@@ -12,6 +12,7 @@ import {
   rotateSecret,
 } from '../../../../src/store/delivery/webhooks.ts'
 import { recordConfig } from '../../../../src/store/maintenance/audit.ts'
+import { addCustomer, addKey } from '../../../support/customers.ts'
 import { memoryDb } from '../../../support/memory-db.ts'
 
 const ring = createRing(new Uint8Array(32).fill(1), (count) => new Uint8Array(count))
@@ -19,23 +20,8 @@ const config = { log: { level: 'info' } }
 
 function lived(): Db {
   const db = memoryDb()
-  insertCustomer(db, {
-    id: 'cus_1',
-    name: 'ann',
-    plan: 'entry',
-    created_at: 0,
-    starting_credit_micros: 500_000,
-    payment_id: 'pay_1',
-  })
-  insertKey(db, {
-    id: 'key_1',
-    customer_id: 'cus_1',
-    token: 'fk_0123456789',
-    name: null,
-    scopes: ['read'],
-    created_at: 0,
-    expires_at: null,
-  })
+  addCustomer(db, 'cus_1', { name: 'ann', credits_micros: 500_000 })
+  addKey(db, 'cus_1', { token: 'fk_0123456789', scopes: ['read'], id: 'key_1' })
   insertPayment(db, {
     id: 'pay_2',
     customer_id: 'cus_1',
