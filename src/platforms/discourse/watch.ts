@@ -176,7 +176,7 @@ export function createPostWatch(
       state.top = Math.max(hi, top ?? 0)
       walk.accept(newest, { from_id: lo, to_id: hi }, top === null ? 'present' : 'newest')
       // Their times decide which are new to the monitors that waited for the first post.
-      if (top === null && text !== null) walk.include(newest)
+      if (top === null && text !== null && !is_back) walk.include(newest)
       else if (top === null && bounds.since !== undefined)
         verified_from = await walk.begin(newest, bounds.since())
       // Where the higher id was none, what was written before it may be unread.
@@ -276,7 +276,11 @@ function climbed(state: State, newest: StreamPage, now: number): boolean {
   )
   // A topic that is published later gets another time, and keeps its id.
   const { summit, is_back } = climb(state.summit, { ...newest, rows }, { now, new_ids: false })
-  if (is_back) Object.assign(state, { ...read(null), tagged: state.tagged })
+  if (is_back) {
+    const { tagged, listed, listed_at, listed_until, listed_from } = state
+    // The list of topics is by creation, which does not go back.
+    Object.assign(state, { ...read(null), tagged, listed, listed_at, listed_until, listed_from })
+  }
   // The rows above a lowered summit are gone: what comes there is new.
   else if (
     summit !== null &&

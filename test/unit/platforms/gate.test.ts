@@ -285,8 +285,8 @@ describe.each(STREAMED)('the watch of %s', (kind) => {
     expect(bytes / FILLER.length).toBeLessThanOrEqual(12)
   })
 
-  test.each(['headers', 'codings', 'waits', 'redirects'])(
-    'proves no time with a post that it neither gave nor reported while %s are wrong',
+  test.each(['headers', 'codings', 'waits', 'redirects', 'cuts', 'sizes', 'statuses'])(
+    'proves no time with a post that it neither gave nor reported as unread while %s are wrong',
     async (phase) => {
       const random = createSeededRandom(20)
       await using it = startSite(kind)
@@ -297,8 +297,9 @@ describe.each(STREAMED)('the watch of %s', (kind) => {
           ['date', new Date(it.clock.now()).toUTCString()],
         ]
         const given = { random, recorded: [], path: '/', own_url: 'http://127.0.0.1:1' }
-        const answer = mutated(phase, { status: 200, headers, body }, given)?.answer
-        return (answer && toResponse(answer)) ?? value
+        const changed = mutated(phase, { status: 200, headers, body }, given)
+        // An answer that reads as another one is no sign of a post.
+        return (changed?.lies === false && toResponse(changed.answer)) || value
       }
       for (let n = 0; n < 3; n++) it.put()
       let { state } = await it.step(null)
@@ -311,8 +312,8 @@ describe.each(STREAMED)('the watch of %s', (kind) => {
         for (const id of step.ids) known.add(id)
         // The ids of a gap are requested again by the reads that close gaps.
         const { skipped, unanswered } = step.outcome.ok ? step.outcome.value : NONE
-        for (const id of [...unanswered, ...skipped.map(({ from_id }) => from_id)])
-          known.add(String(id))
+        for (const { from_id } of skipped) known.add(String(from_id))
+        expect(unanswered.filter((id) => posted.some((it) => it.id === id))).toEqual([])
         ;({ state } = step)
         const until = (step.verified_at ?? 0) - SLEEPS_MS
         const missing = posted.filter(({ id, at }) => at < until && !known.has(String(id)))
@@ -426,6 +427,8 @@ describe.each(STREAMED)('the watch of %s', (kind) => {
       ;({ state } = step)
     }
     expect(went_back).toBe(true)
+    // What the copy has was there before.
+    expect([...given].filter((id) => Number(id) < 500)).toEqual([])
     expect([...given]).toContain('503')
     if (kind !== 'hackernews') expect([...given]).toContain('500')
   })

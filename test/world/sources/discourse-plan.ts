@@ -344,13 +344,19 @@ const numbered = (
   let isBack = false
   const { restoreAtMs = Infinity } = content
   const kept: Post[] = []
+  const lostTopics = new Set<Topic>()
   for (const post of posts) {
     if (post.createdMs < post.topic.createdMs) continue
+    // A topic that a restore lost has no replies any more.
+    if (isBack && lostTopics.has(post.topic)) continue
     if (!isBack && writtenOf(post) >= restoreAtMs) {
       isBack = true
       const sinceMs = restoreAtMs - RESTORED_MS
       id = kept.findLast((one) => writtenOf(one) < sinceMs)?.id ?? id
-      for (const lost of kept.filter((one) => writtenOf(one) >= sinceMs)) loseAt(lost, restoreAtMs)
+      for (const lost of kept.filter((one) => writtenOf(one) >= sinceMs)) {
+        loseAt(lost, restoreAtMs)
+        if (lost.number === 1) lostTopics.add(lost.topic)
+      }
     }
     const inGap = post.createdMs > 0 && random() < (content.gapShare ?? 0)
     id += 1 + (inGap ? Math.ceil(random() * (content.gapMax ?? 3)) : 0)

@@ -286,7 +286,7 @@ const startDiscourse = async (options: StartOptions): Promise<RunningSource> => 
       },
     ],
     monitors: MONITORS,
-    bounds: boundsOf(options.cadenceMs, scenario.cacheMs ?? 0),
+    bounds: { ...boundsOf(options.cadenceMs, scenario.cacheMs ?? 0), recentIds: 400 },
     skewMs,
     faultFree: scenario.faultFree ?? false,
     cacheMs: scenario.cacheMs ?? 0,

@@ -91,7 +91,7 @@ export type JudgeInput = {
   readonly endMs: number
 }
 
-type Category = keyof Bounds
+type Category = 'fresh' | 'late' | 'edited'
 
 export type Loss = {
   readonly label: string
@@ -177,6 +177,8 @@ export const claimOf = (health: Health, startMs: number): SourceClaim => {
   }
 }
 
+const seconds = (ms: number): string => (ms / 1000).toFixed(1)
+
 const SLACK_MS = 1000
 /** The time for which a delivery may be on its way when health is read. */
 const IN_FLIGHT_MS = 1000
@@ -227,7 +229,21 @@ const categoryOf = (item: TruthItem, stretch: Stretch): Category => {
 }
 
 /** `settledMs`: from then on it is whole. */
-type Expected = { readonly category: Category; readonly span: Span; readonly settledMs: number }
+type Expected = {
+  readonly category: Category
+  readonly span: Span
+  readonly settledMs: number
+  readonly boundMs: number
+}
+
+/** The time for which an item must be shown. Ids far below the newest one are read again every five minutes. */
+const boundOf = ({ bounds, truth }: JudgeInput, item: TruthItem, stretch: Stretch): number => {
+  const category = categoryOf(item, stretch)
+  const { recentIds = Infinity } = bounds
+  if (category === 'fresh' || recentIds === Infinity) return bounds[category]
+  const ids = truth.items.filter((it) => it.createdMs <= stretch.span[0]).map((it) => it.gapId)
+  return Math.max(...ids) - item.gapId > recentIds ? 360_000 : bounds[category]
+}
 
 const wholeFromMs = (item: TruthItem, fromMs: number): number =>
   Math.max(fromMs, item.states.find((state) => state.whole !== false)?.fromMs ?? fromMs)
@@ -241,9 +257,10 @@ const expectedOf = (input: JudgeInput, one: Watched, item: TruthItem): Expected 
   const holes = [...input.truth.holes, ...input.truth.pauses, ...input.down]
   for (const stretch of stretchesOf(item, one.monitor, input.endMs)) {
     const category = categoryOf(item, stretch)
+    const boundMs = boundOf(input, item, stretch)
+    const settledMs = wholeFromMs(item, stretch.span[0])
     for (const span of without(stretch.span, holes)) {
-      if (span[1] - span[0] >= input.bounds[category])
-        return { category, span: stretch.span, settledMs: wholeFromMs(item, stretch.span[0]) }
+      if (span[1] - span[0] >= boundMs) return { category, span: stretch.span, settledMs, boundMs }
     }
   }
   return null
@@ -353,9 +370,7 @@ const judgeDeliveries = (input: JudgeInput) => {
     if (known !== undefined) {
       repeats += 1
       if (known !== one.body && !isErased(one))
-        unstable.push(
-          `${one.deliveryId} at ${(one.atMs / 1000).toFixed(1)} s: ${known} then ${one.body}`,
-        )
+        unstable.push(`${one.deliveryId} at ${seconds(one.atMs)} s: ${known} then ${one.body}`)
       continue
     }
     bodies.set(one.deliveryId, one.body)
@@ -373,14 +388,15 @@ const judgeDeliveries = (input: JudgeInput) => {
         !everMatched(item, owner.monitor, one.atMs + FALSE_GRACE_MS)
       ) {
         falseDeliveries.push(label)
-      } else if (appearedMs(item) < owner.startMs - 2000 - Math.abs(input.skewMs)) early.push(label)
+      } else if (appearedMs(item) < owner.startMs - 2000 - Math.abs(input.skewMs))
+        early.push(`${label} at ${seconds(one.atMs)} s, from ${seconds(appearedMs(item))} s`)
       const given = one.items?.[index]
       const fault =
         item === undefined || given === undefined
           ? null
           : contentFault(input, item, given, one.atMs)
       if (fault !== null)
-        content[fault.kind].push(`${label} at ${(one.atMs / 1000).toFixed(1)} s ${fault.text}`)
+        content[fault.kind].push(`${label} at ${seconds(one.atMs)} s ${fault.text}`)
     }
     if (one.names.length === 0) falseDeliveries.push(`${one.monitorId} without an item`)
   }
@@ -433,18 +449,16 @@ const quantile = (values: readonly number[], share: number): number => {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 }
 
-const seconds = (ms: number): string => (ms / 1000).toFixed(1)
-
 /** The worst claim that included an item before its first delivery, or null. `firstMs` is Infinity for none. */
 const earlyClaim = (
   input: JudgeInput,
   samples: readonly Sample[],
   item: TruthItem,
-  { category, span, settledMs }: Expected,
+  { category, span, settledMs, boundMs }: Expected,
   firstMs: number,
 ): string | null => {
   if (category === 'edited') return null
-  const allowedMs = category === 'late' ? input.bounds.late : 0
+  const allowedMs = category === 'late' ? boundMs : 0
   const isEarly = ({ atMs, claim }: Sample): boolean =>
     claim.status === 'complete' &&
     claim.auditedUntilMs !== null &&

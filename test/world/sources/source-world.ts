@@ -85,7 +85,13 @@ type SourceTable = {
  * - late: created before it was first shown, or shown again after it was hidden;
  * - edited: shown before, but matching only after an edit or a move.
  */
-export type Bounds = { readonly fresh: number; readonly late: number; readonly edited: number }
+export type Bounds = {
+  readonly fresh: number
+  readonly late: number
+  readonly edited: number
+  /** Late and edited items within so many ids of the newest one are found in time. */
+  readonly recentIds?: number
+}
 
 /** A span of which a claim is false: the account of the source sees less than it has to, and no answer says so. */
 type Blind = { readonly span: Span; readonly label: string }

@@ -398,7 +398,8 @@ export const hackerNewsWorld: SourceWorld = {
       skewMs: 0,
       cacheMs: chosen.faults ? OLDEST_COPY_MS : 0,
       faultFree: !chosen.unruly && !chosen.faults,
-      staysComplete: !chosen.faults && scenario !== 'overload',
+      // A reply whose parent has no item for over a minute is skipped, which is a gap.
+      staysComplete: !chosen.faults && chosen.settled && scenario !== 'overload',
       truth: () => ({
         items: items.filter((item) => item.type !== 'pollopt').map((item) => hackerNewsTruth(item)),
         holes: holesOf(faults),
