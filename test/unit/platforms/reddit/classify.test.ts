@@ -70,6 +70,11 @@ const json = (status: number, body: string, more: Record<string, string> = {}): 
   { ...JSON_TYPE, ...more },
   body,
 ]
+/** JSON of an error, as the platform has it. */
+const error = (status: number, reason?: string) =>
+  JSON.stringify({ reason, message: 'x', error: status })
+/** A form's answer with these errors. */
+const form = (...errors: unknown[]): Answer => json(200, JSON.stringify({ json: { errors } }))
 const to = (location: string): Answer => [302, { location }, '']
 const BLOCK: Fault = { kind: 'blocked' }
 const LOGGED_OUT: Fault = { kind: 'login_required' }
@@ -176,39 +181,12 @@ const CASES: Case[] = [
   ['9: a redirect that was not followed', ...to('/r/login/new.json'), unreadable('location')],
   ['9: without a Location', 302, {}, '', unreadable('location')],
   ['9: a redirect with an invalid address', ...to('http://['), unreadable('location')],
-  [
-    '10: private',
-    ...json(403, '{"reason":"private","message":"Forbidden","error":403}'),
-    forbidden('private'),
-  ],
-  [
-    '10: gold_only',
-    ...json(403, '{"reason":"gold_only","message":"Forbidden","error":403}'),
-    forbidden('gold_only'),
-  ],
-  [
-    '10: quarantined',
-    ...json(
-      403,
-      '{"reason":"quarantined","quarantine_message":"x","message":"Forbidden","error":403}',
-    ),
-    forbidden('quarantined'),
-  ],
-  [
-    '10: gated',
-    ...json(403, '{"reason":"gated","interstitial_warning_message":"x","error":403}'),
-    forbidden('gated'),
-  ],
-  [
-    '11: banned',
-    ...json(404, '{"reason":"banned","message":"Not Found","error":404}'),
-    notFound('banned'),
-  ],
-  [
-    '11: banned, as one report has it',
-    ...json(403, '{"reason":"banned","error":403}'),
-    notFound('banned'),
-  ],
+  ['10: private', ...json(403, error(403, 'private')), forbidden('private')],
+  ['10: gold_only', ...json(403, error(403, 'gold_only')), forbidden('gold_only')],
+  ['10: quarantined', ...json(403, error(403, 'quarantined')), forbidden('quarantined')],
+  ['10: gated', ...json(403, error(403, 'gated')), forbidden('gated')],
+  ['11: banned', ...json(404, error(404, 'banned')), notFound('banned')],
+  ['11: banned, as one report has it', ...json(403, error(403, 'banned')), notFound('banned')],
   ['12: not yours', ...json(403, '{"message":"Forbidden","error":403}'), forbidden(null)],
   ['12: bare', ...json(403, '{"error":403}'), forbidden(null)],
   ['12: an unknown reason', ...json(403, '{"reason":"constructor"}'), forbidden(null)],
@@ -248,16 +226,8 @@ const CASES: Case[] = [
   ['17: 520', 520, {}, '', unavailable(520)],
   ['17: 522', 522, {}, '', unavailable(522)],
   ['17: 408', 408, {}, '', unavailable(408)],
-  [
-    '18: a 403 with a success status',
-    ...json(200, '{"message":"Forbidden","error":403}'),
-    forbidden(null),
-  ],
-  [
-    '18: with a reason',
-    ...json(200, '{"reason":"private","message":"Forbidden","error":403}'),
-    forbidden('private'),
-  ],
+  ['18: a 403 with a success status', ...json(200, error(403)), forbidden(null)],
+  ['18: with a reason', ...json(200, error(403, 'private')), forbidden('private')],
   ['18: 404', ...json(200, '{"error":404}'), notFound('absent')],
   [
     '18: a 429 with its reset',
@@ -271,7 +241,7 @@ const CASES: Case[] = [
   ['18: 500', ...json(200, '{"message":"oops","error":500}'), unavailable(500)],
   [
     '19: an anonymous request',
-    ...json(200, '{"json":{"errors":[["USER_REQUIRED","Please log in to do that.",null]]}}'),
+    ...form(['USER_REQUIRED', 'Please log in to do that.', null]),
     LOGGED_OUT,
   ],
   [
@@ -284,45 +254,27 @@ const CASES: Case[] = [
   ],
   [
     '19: RATELIMIT in minutes',
-    ...json(200, '{"json":{"errors":[["RATELIMIT","try again in 7 minutes.","ratelimit"]]}}'),
+    ...form(['RATELIMIT', 'try again in 7 minutes.', 'ratelimit']),
     throttled(420),
   ],
   [
     '19: RATELIMIT in seconds',
-    ...json(
-      200,
-      '{"json":{"errors":[["RATELIMIT","Take a break for 51 seconds before trying again.","ratelimit"]]}}',
-    ),
+    ...form(['RATELIMIT', 'Take a break for 51 seconds.', 'ratelimit']),
     throttled(51),
   ],
   [
     '19: RATELIMIT in milliseconds',
-    ...json(
-      200,
-      '{"json":{"errors":[["RATELIMIT","Take a break for 51 milliseconds.","ratelimit"]]}}',
-    ),
+    ...form(['RATELIMIT', 'Take a break for 51 milliseconds.', 'ratelimit']),
     throttled(1),
   ],
   [
     '19: RATELIMIT without a number',
-    ...json(200, '{"json":{"errors":[["RATELIMIT","slow down","ratelimit"]]}}'),
+    ...form(['RATELIMIT', 'slow down', 'ratelimit']),
     throttled(60),
   ],
-  [
-    '19: absent',
-    ...json(200, '{"json":{"errors":[["SUBREDDIT_NOEXIST","…","sr"]]}}'),
-    notFound('absent'),
-  ],
-  [
-    '19: an unknown code',
-    ...json(200, '{"json":{"errors":[["placeholder","…","items"]]}}'),
-    unreadable('json.errors'),
-  ],
-  [
-    '19: an error that is no list',
-    ...json(200, '{"json":{"errors":["x"]}}'),
-    unreadable('json.errors'),
-  ],
+  ['19: absent', ...form(['SUBREDDIT_NOEXIST', '…', 'sr']), notFound('absent')],
+  ['19: an unknown code', ...form(['placeholder', '…', 'items']), unreadable('json.errors')],
+  ['19: an error that is no list', ...form('x'), unreadable('json.errors')],
   ['21: an empty body', ...json(200, ''), BACKOFF],
   [
     '21: white space, and a used-up budget',
