@@ -58,18 +58,21 @@ export function compareStatements(
     if (!METHODS.includes(call.expression.name.text)) return
     const { line } = source.getLineAndCharacterOfPosition(call.getStart())
     const place = `${relative(root, source.fileName)}:${line + 1}`
-    const sql = literalOf(text)
-    if (sql === null) return void (call.typeArguments && result.computed.push(place))
-    if (!STATEMENT.test(sql)) return
-    const found = describe(sql)
-    if (typeof found === 'string') return void result.faults.push(`${place}: ${found}`)
-    result.prepared += 1
+    const statements = literalsOf(text)
+    if (statements === null) return void (call.typeArguments && result.computed.push(place))
     const [row, params] = call.typeArguments ?? []
-    const faults = [
-      ...(row ? rowFaults(checker.getTypeFromTypeNode(row), found.columns) : []),
-      ...(params ? paramFaults(checker.getTypeFromTypeNode(params), sql) : []),
-    ]
-    result.faults.push(...faults.map((it) => `${place}: ${it}`))
+    for (const sql of statements.filter((it) => STATEMENT.test(it))) {
+      result.prepared += 1
+      const found = describe(sql)
+      const faults =
+        typeof found === 'string'
+          ? [found]
+          : [
+              ...(row ? rowFaults(checker.getTypeFromTypeNode(row), found.columns) : []),
+              ...(params ? paramFaults(checker.getTypeFromTypeNode(params), sql) : []),
+            ]
+      result.faults.push(...faults.map((it) => `${place}: ${it}`))
+    }
   }
 
   /** The columns of a statement with their declared types, or the error of SQLite. */
@@ -134,39 +137,64 @@ export function compareStatements(
     return [...named].filter((it) => !names.has(it)).map((it) => `no value of $${it}`)
   }
 
-  /** The text of an expression that is known before the program runs, else null. */
-  function literalOf(node: ts.Expression): string | null {
-    if (ts.isStringLiteralLike(node)) return node.text
+  /**
+   * The texts that an expression can have, where they are known before the program runs; else null. A condition has both, and
+   * a call of a constant function that of its expression; `values` has the arguments.
+   */
+  function literalsOf(
+    node: ts.Expression,
+    values: ReadonlyMap<ts.Symbol, string[] | null> = new Map(),
+  ): string[] | null {
+    const each = (inner: ts.Expression) => literalsOf(inner, values)
+    if (ts.isStringLiteralLike(node) || ts.isNumericLiteral(node)) return [node.text]
     if (
       ts.isParenthesizedExpression(node) ||
       ts.isAsExpression(node) ||
       ts.isSatisfiesExpression(node)
     )
-      return literalOf(node.expression)
-    if (ts.isTemplateExpression(node)) {
-      let text = node.head.text
-      for (const { expression, literal } of node.templateSpans) {
-        const part = literalOf(expression)
-        if (part === null) return null
-        text += part + literal.text
-      }
-      return text
+      return each(node.expression)
+    if (ts.isTemplateExpression(node))
+      return node.templateSpans.reduce<string[] | null>(
+        (texts, { expression, literal }) => joined(joined(texts, each(expression)), [literal.text]),
+        [node.head.text],
+      )
+    if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken)
+      return joined(each(node.left), each(node.right))
+    if (ts.isConditionalExpression(node)) {
+      const [yes, no] = [each(node.whenTrue), each(node.whenFalse)]
+      return yes && no && [...yes, ...no]
     }
-    if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
-      const [left, right] = [literalOf(node.left), literalOf(node.right)]
-      return left === null || right === null ? null : left + right
+    if (ts.isCallExpression(node)) {
+      const called = constantOf(node.expression)
+      if (!called || !ts.isArrowFunction(called) || ts.isBlock(called.body)) return null
+      const given = called.parameters.map(({ name }, at) => {
+        const argument = node.arguments[at]
+        return [checker.getSymbolAtLocation(name)!, argument ? each(argument) : null] as const
+      })
+      return literalsOf(called.body, new Map(given))
     }
-    if (ts.isNumericLiteral(node)) return node.text
+    if (!ts.isIdentifier(node)) return null
+    const symbol = checker.getSymbolAtLocation(node)
+    if (symbol && values.has(symbol)) return values.get(symbol) ?? null
+    const constant = constantOf(node)
+    return constant && literalsOf(constant)
+  }
+
+  /** The initial value of a constant. */
+  function constantOf(node: ts.Expression): ts.Expression | null {
     if (!ts.isIdentifier(node)) return null
     let symbol = checker.getSymbolAtLocation(node)
     if (symbol && symbol.flags & ts.SymbolFlags.Alias) symbol = checker.getAliasedSymbol(symbol)
     const declaration = symbol?.valueDeclaration
-    if (!declaration || !ts.isVariableDeclaration(declaration) || !declaration.initializer)
-      return null
+    if (!declaration || !ts.isVariableDeclaration(declaration)) return null
     if (!(ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const)) return null
-    return literalOf(declaration.initializer)
+    return declaration.initializer ?? null
   }
 }
+
+/** Every text of the first list with every one of the second. */
+const joined = (first: string[] | null, second: string[] | null): string[] | null =>
+  first && second && first.flatMap((one) => second.map((other) => one + other))
 
 /** True if a column of a declared type holds values of a type. */
 function fits(type: ts.Type, declared: string): boolean {

@@ -1,6 +1,7 @@
 import { createNaming } from '../../../../src/core/forum/naming.ts'
 import { createJudging, type ModelSettings } from '../../../../src/monitor/relevance/judging.ts'
 import type { AskModel, ModelReply } from '../../../../src/monitor/relevance/model.ts'
+import { eraseItems } from '../../../../src/store/erasure/erase.ts'
 import { findBreaches } from '../../../support/invariants.ts'
 import { PLAN, post, START, startMonitorFixture } from '../fixture.ts'
 
@@ -150,6 +151,12 @@ export async function startJudgingFixture({
       fixture.reboot()
       stopping = new AbortController()
       judging = open()
+    },
+    erase(reason: 'author' | 'author_gone', ...ids: string[]) {
+      const words = { community: 'subforum', home: 'forum' }
+      const deps = { db: fixture.db, instance_id: 'instance', words, clock_offset_ms: () => 0 }
+      const items = ids.map((item_id) => ({ item_id, reason }))
+      eraseItems(deps, items, fixture.clock.now())
     },
     waiting: () =>
       fixture.one<{ n: number }>('SELECT count(*) AS n FROM judgements WHERE outcome IS NULL')?.n ??

@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 
 import { nextDayAt } from '../../../../src/core/relevance/judgement.ts'
 import { createUpkeep } from '../../../../src/monitor/maintenance.ts'
-import { eraseItems } from '../../../../src/store/erasure/erase.ts'
 import { removeMonitorOf } from '../../../../src/store/monitoring/monitors.ts'
 import { measureWaiting } from '../../../../src/store/relevance/judgements.ts'
 import { CUSTOMER } from '../fixture.ts'
@@ -55,18 +54,6 @@ test('a match below the minimum is suppressed as irrelevant, with its verdict', 
   ])
   expect(it.results).toEqual(['irrelevant'])
   expect(it.fixture.one('SELECT body FROM messages WHERE seq IS NOT NULL')).toBeNull()
-})
-
-test('the pull API has the verdict', async () => {
-  await using it = await startJudgingFixture({ webhook_ids: [] })
-  await it.find('a cat')
-  await it.run()
-
-  const row = it.fixture.one<{ body: Uint8Array }>(
-    'SELECT body FROM messages WHERE seq IS NOT NULL',
-  )
-  const { items } = JSON.parse(new TextDecoder().decode(row?.body))
-  expect(items[0].judgement).toMatchObject({ status: 'judged', score: 0.9 })
 })
 
 test('every request has one item', async () => {
@@ -145,23 +132,8 @@ test('a model that stays down gets fewer and fewer calls', async () => {
   expect(it.counted()).toBe(0)
 })
 
-const LIES: [string, unknown][] = [
-  ['a score above 1', { score: 1.5, reason: 'x' }],
-  ['a negative score', { score: -0.1, reason: 'x' }],
-  ['a score as text', { score: '0.9', reason: 'x' }],
-  ['no score', { reason: 'x' }],
-  ['no reason', { score: 0.9 }],
-  ['a further field', { score: 0.9, reason: 'x', deliver: true }],
-  ['a list of verdicts', [{ score: 0.9, reason: 'x' }]],
-  ['text around the object', 'Sure! {"score": 0.9, "reason": "x"}'],
-  ['two objects', '{"score": 0.1, "reason": "x"} {"score": 0.9, "reason": "y"}'],
-  ['nothing', ''],
-  ['null', 'null'],
-  ['NaN', '{"score": NaN, "reason": "x"}'],
-  ['a huge reason beyond the bound', { score: 0.9, reason: 'x'.repeat(100_000) }],
-]
-
-test.each(LIES)('an answer with %s is no verdict', async (_, content) => {
+test('an answer without a verdict leaves the match to when_down', async () => {
+  const content = { score: 0.9, reason: 'x', deliver: true }
   await using held = await startJudgingFixture({ relevance: { when_down: 'hold' } })
   held.answer(async () => completion(content))
   await held.find('a cat')
@@ -326,16 +298,7 @@ test('an erased match keeps the call that was made for it', async () => {
   it.answer(timeout)
   await it.find('a cat')
   await it.run()
-  eraseItems(
-    {
-      db: it.fixture.db,
-      instance_id: 'instance',
-      words: { community: 'subforum', home: 'forum' },
-      clock_offset_ms: () => 0,
-    },
-    [{ item_id: 't3_1', reason: 'author' }],
-    it.fixture.clock.now(),
-  )
+  it.erase('author', 't3_1')
   it.kill()
   await it.find('another cat')
   await it.run()
@@ -443,18 +406,7 @@ test('an erased item leaves the queue, and a verdict that comes later is dropped
   )
   await it.find('a secret cat')
   await it.judging.turn()
-  const erase = (...ids: string[]) =>
-    eraseItems(
-      {
-        db: it.fixture.db,
-        instance_id: 'instance',
-        words: { community: 'subforum', home: 'forum' },
-        clock_offset_ms: () => 0,
-      },
-      ids.map((item_id) => ({ item_id, reason: 'author' as const })),
-      it.fixture.clock.now(),
-    )
-  erase('t3_1', 't3_2')
+  it.erase('author', 't3_1', 't3_2')
   const end = finish as (() => void) | null
   end?.()
   await it.judging.idle()
@@ -571,16 +523,7 @@ test('an author who is erased during a call is not delivered', async () => {
   await using _ = it
   const before = it.fixture.one<{ body: string }>('SELECT body FROM judgements')
   const { author } = JSON.parse(before?.body ?? '')
-  eraseItems(
-    {
-      db: it.fixture.db,
-      instance_id: 'instance',
-      words: { community: 'subforum', home: 'forum' },
-      clock_offset_ms: () => 0,
-    },
-    [{ item_id: 't3_1', reason: 'author_gone' }],
-    it.fixture.clock.now(),
-  )
+  it.erase('author_gone', 't3_1')
   await end()
 
   expect(it.sent()).toHaveLength(1)
