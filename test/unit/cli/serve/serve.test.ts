@@ -152,24 +152,4 @@ describe('serve', () => {
 
     expect(await ended).toBe(75)
   })
-
-  test('a used port is reported with a fix', async () => {
-    const error = Object.assign(new Error('Failed to start server'), { code: 'EADDRINUSE' })
-
-    const { said: output, ended } = serve(() => Promise.reject(error), never)
-
-    expect(await ended).toBe(1)
-    expect(output.err).toContain('set [server].port')
-  })
-
-  test('does not start on a configuration with problems', async () => {
-    writeFileSync(
-      join(dir, 'forumd.toml'),
-      '[[source]]\nname = "forum"\nkind = "reddit"\nsession_cookie = "s"\n',
-    )
-    const { said: output, ended } = serve(() => Promise.reject(new Error('started')), never)
-
-    expect(await ended).toBe(2)
-    expect(output.err).toContain(':1:3: source[0].base_url: missing; the address of the site')
-  })
 })

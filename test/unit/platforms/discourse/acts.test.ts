@@ -37,28 +37,6 @@ function startWrites(answer: () => Response) {
   return { it, writes }
 }
 
-test('a reply names its topic and the number of the post that it answers', async () => {
-  const { it, writes } = startWrites(() => Response.json(POSTED))
-  await using _ = it
-  const done = await it.acts.reply({ parent: 't1_70', text: 'hello' }, it.call())
-  expect(done).toMatchObject({
-    ok: true,
-    value: {
-      state: 'done',
-      value: {
-        name: 't1_77',
-        permalink: `${it.base_url}/t/a-topic/1/8`,
-        comment: { body: 'hello' },
-      },
-    },
-  })
-  expect(it.forum.bodies).toEqual([{ raw: 'hello', topic_id: 1, reply_to_post_number: 5 }])
-  expect(it.forum.keys).toEqual(['secret', 'secret'])
-  await it.acts.reply({ parent: 't3_1', text: 'hello' }, it.call())
-  expect(it.forum.bodies[1]).toEqual({ raw: 'hello', topic_id: 1 })
-  expect(writes).toHaveLength(2)
-})
-
 test('a write that waits for approval is neither done nor refused', async () => {
   const { it } = startWrites(() =>
     Response.json({ action: 'enqueued', success: true, pending_post: { id: 5 } }),
@@ -112,31 +90,6 @@ test('a reply to a post that is gone sends nothing', async () => {
   const done = await it.acts.reply({ parent: 't1_9', text: 'x' }, it.call())
   expect(done).toMatchObject({ ok: false, fault: { kind: 'not_found' } })
   expect(writes).toEqual([])
-})
-
-test('a like of a topic is one of its first post, and can be taken back', async () => {
-  const { it, writes } = startWrites(() => Response.json(POSTED))
-  await using _ = it
-  expect(await it.acts.like('t3_1', it.call())).toEqual({ ok: true, value: null })
-  expect(it.forum.bodies).toEqual([{ id: 60, post_action_type_id: 2 }])
-  expect(await it.acts.unlike('t1_70', it.call())).toEqual({ ok: true, value: null })
-  expect(writes).toEqual(['POST /post_actions.json', 'DELETE /post_actions/70.json'])
-  expect(it.forum.paths.at(-1)).toEndWith('?post_action_type_id=2')
-})
-
-test('a message begins a private topic', async () => {
-  const { it } = startWrites(() => Response.json({ ...POSTED, topic_id: 90 }))
-  await using _ = it
-  const sent = await it.acts.message({ to: 'bob', subject: 'Hi', text: 'x' }, it.call())
-  expect(sent).toEqual({
-    ok: true,
-    value: { state: 'done', value: { id: '77', thread_id: '90', channel: 'mail' } },
-  })
-  expect(it.forum.bodies[0]).toMatchObject({
-    title: 'Hi',
-    archetype: 'private_message',
-    target_recipients: 'bob',
-  })
 })
 
 test('a key is revoked by itself', async () => {

@@ -3,13 +3,13 @@ import { expect, test } from 'bun:test'
 import {
   DRAFTS_OPEN_MAX,
   endDraft,
-  failRunningDrafts,
   findDraft,
   insertDraft,
   moveDraft,
   queuedDrafts,
 } from '../../../../src/store/customers/drafts.ts'
 import type { Db } from '../../../../src/store/db/connection.ts'
+import { addCustomer, addKey } from '../../../support/customers.ts'
 import { memoryDb } from '../../../support/memory-db.ts'
 
 const NOW = 1_700_000_000_000
@@ -19,9 +19,8 @@ const DAY_MS = 24 * HOUR_MS
 function opened(): Db {
   const db = memoryDb()
   for (const n of [1, 2]) {
-    db.run(`INSERT INTO customers VALUES ('cus_${n}', 'name ${n}', 'entry', 0, 0, 0, NULL)`)
-    db.run(`INSERT INTO api_keys (id, customer_id, hash, prefix, scopes, created_at)
-            VALUES ('key_${n}', 'cus_${n}', x'0${n}', '', '', 0)`)
+    addCustomer(db, `cus_${n}`)
+    addKey(db, `cus_${n}`, { token: `fk_${n}`, id: `key_${n}` })
   }
   return db
 }
@@ -87,19 +86,6 @@ test('an ended draft is neither approved nor started', () => {
 
   expect(queuedDrafts(db, NOW + HOUR_MS)).toEqual([])
   expect(moveDraft(db, 'drf_2', { from: 'waiting', to: 'queued', now: NOW + HOUR_MS })).toBe(false)
-})
-
-test('a start fails running drafts and keeps waiting ones', () => {
-  using db = opened()
-  for (const id of ['drf_1', 'drf_2']) put(db, id)
-  moveDraft(db, 'drf_1', { from: 'waiting', to: 'running', now: NOW })
-  moveDraft(db, 'drf_2', { from: 'waiting', to: 'queued', now: NOW })
-  failRunningDrafts(db, {})
-
-  expect(['drf_1', 'drf_2'].map((id) => findDraft(db, id, null)?.state)).toEqual([
-    'failed',
-    'queued',
-  ])
 })
 
 test('a draft whose write could not start can be claimed by any process again', () => {
