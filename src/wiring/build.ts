@@ -328,6 +328,7 @@ export function assemble({
       pools,
       patterns,
       archive,
+      egress,
       sources,
       change_sources,
       watches,

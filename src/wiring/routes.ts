@@ -53,6 +53,7 @@ import type { Reads } from '../gateway/reads.ts'
 import { createPreviewSource } from '../gateway/sampling.ts'
 import { aheadOf, type Watches } from '../gateway/watch.ts'
 import { createDownload } from '../net/download.ts'
+import type { Egress } from '../net/egress.ts'
 import { createCheck, createProxyGuard, type Guard } from '../net/guard.ts'
 import type { PatternJudge } from '../patterns/judge.ts'
 import { BROWSER_SCHEMES } from '../platforms/reddit/browser/browser.ts'
@@ -131,6 +132,7 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' |
     archive: Archive
     sources: ReadonlyMap<string, ReadySource>
     change_sources: SourceChange
+    egress: Egress
     watches: Watches
     view: MonitorView
     /** What answers where there is no source with accounts. */
@@ -351,6 +353,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
         random: route_context.random,
         guard,
         sources,
+        egress: parts.egress,
         change: parts.change_sources,
       }),
     }),

@@ -314,7 +314,32 @@ export function accessOf(
   }
 }
 
+/** Looks for what is at an address. `guarded`: only where an added source may be. */
+export async function discoverBy(
+  {
+    egress,
+    config: { requests },
+    guarded,
+  }: { egress: Egress; config: Pick<Config, 'requests'>; guarded: boolean },
+  address: string,
+) {
+  const { discover } = await import('../platforms/feed/discovery.ts')
+  return discover(address, async (asked) => {
+    const sent = await egress.send({
+      url: asked,
+      headers: { 'user-agent': requests.user_agent, accept: '*/*' },
+      route: { proxy: null, guarded },
+      timeout_ms: requests.timeout_s * 1000,
+    })
+    const { status = 0, body: text = '', headers } = sent.ok ? sent.answer : {}
+    const location = status >= 300 && status < 400 ? (headers?.get('location') ?? null) : null
+    const to = location === null ? null : (URL.parse(location, asked)?.href ?? null)
+    return { asked, url: asked, status, text, to }
+  })
+}
+
 type DeskDeps = Pick<Runtime, 'clock' | 'random'> & {
+  egress: Egress
   guard: Guard
   sources: ReadonlyMap<string, ReadySource>
   change: SourceChange
@@ -332,6 +357,15 @@ export type SourceChange = {
 export function createSourceDesk(config: Config, deps: DeskDeps): SourceDesk {
   const { guard, sources, change } = deps
   const sourceNamed = (name: string) => sources.get(sourceKey(config, name))?.source
+  /** A sentence on an address that the daemon may not request; null: it may. */
+  async function refusalOf(address: string): Promise<string | null> {
+    const guarded = await guard(address)
+    if (guarded.ok) return null
+    const lines = guardLines(address, guarded.refusal)
+    const way =
+      lines === null ? '' : `. These lines of the configuration allow it: ${lines.join(' ')}`
+    return REFUSALS[guarded.refusal] + way
+  }
   const ways = (name: string) => {
     const source = sourceNamed(name)
     return source === undefined ? null : accessOf(source, config, deps)
@@ -355,12 +389,16 @@ export function createSourceDesk(config: Config, deps: DeskDeps): SourceDesk {
       if (!checked.ok)
         return checked.problems.map(({ key, sentence }) => ({ field: key, sentence }))
       // The key of an operator does not give access to the network of the daemon, as its configuration does.
-      const guarded = added.base_url === '' ? null : await guard(added.base_url)
-      if (guarded === null || guarded.ok) return []
-      const lines = guardLines(added.base_url, guarded.refusal)
-      const way =
-        lines === null ? '' : `. These lines of the configuration allow it: ${lines.join(' ')}`
-      return [{ field: 'base_url', sentence: REFUSALS[guarded.refusal] + way }]
+      const sentence = added.base_url === '' ? null : await refusalOf(added.base_url)
+      return sentence === null ? [] : [{ field: 'base_url', sentence }]
+    },
+    async discover(address) {
+      const { pasted } = await import('../platforms/feed/discovery.ts')
+      const url = pasted(address)?.href
+      const why = url === undefined ? null : await refusalOf(url)
+      return why === null
+        ? discoverBy({ egress: deps.egress, config, guarded: true }, address)
+        : { found: null, why, asked: [] }
     },
     async open(added, { untested }) {
       const checked = checkSource(config, added)

@@ -13,7 +13,7 @@ import { ANONYMOUS, type Identity } from '../platforms/port.ts'
 import { createLaunch } from '../platforms/reddit/browser/launch.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { authority, openPlatform } from './platform.ts'
-import { accessOf, createSource, probeSource, watchableOf } from './sources.ts'
+import { accessOf, createSource, discoverBy, probeSource, watchableOf } from './sources.ts'
 
 /** The operations on sources of the command line, without a daemon. */
 export function openPlatformTools(config: Config, runtime: Runtime) {
@@ -73,19 +73,7 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
       )
     },
     async discover(address: string) {
-      const { discover } = await import('../platforms/feed/discovery.ts')
-      return discover(address, async (asked) => {
-        const sent = await egress.send({
-          url: asked,
-          headers: { 'user-agent': config.requests.user_agent, accept: '*/*' },
-          route: { proxy: null, guarded: false },
-          timeout_ms,
-        })
-        const { status = 0, body: text = '', headers } = sent.ok ? sent.answer : {}
-        const location = status >= 300 && status < 400 ? (headers?.get('location') ?? null) : null
-        const to = location === null ? null : (URL.parse(location, asked)?.href ?? null)
-        return { asked, url: asked, status, text, to }
-      })
+      return discoverBy({ egress, config, guarded: false }, address)
     },
     watchableSources: async () => watchableOf(config, deps),
     async sourceAccess(name: string) {

@@ -18,24 +18,24 @@ export function operatorActionStories(fixture: () => Dashboard) {
       await client.enter(it.operator)
       await client.open('/customers')
       await client.press('New customer')
-      await client.press('Create', 'Name must be 1 to 64 printable characters')
+      await client.press('Create', 'Name is required: 1 to 64 printable characters')
       await client.type('Name', 'cobbler')
       await client.press('Create', 'Its first key is next.')
       await client.waitForText('No valid keys')
 
       await client.press('Add credits')
       await client.type('Amount in USD', 'five')
-      await client.press('Add', 'US dollars above 0')
+      await client.press('Add credits', 'US dollars above 0')
       await client.type('Amount in USD', '7.25')
       // A double click sends one payment, or two of one name.
       await client.page.evaluate(
-        "[...document.querySelectorAll('dialog button')].find((b) => b.innerText === 'Add').click();" +
+        "[...document.querySelectorAll('dialog button')].find((b) => b.innerText === 'Add credits').click();" +
           "document.querySelector('dialog form').requestSubmit()",
       )
-      await client.waitForText('cobbler has $')
+      await client.waitForText('Done.')
       await client.press('Rename')
       await client.type('Name', '')
-      await client.press('Rename', 'Name must be 1 to 64 printable characters')
+      await client.press('Rename', 'Name is required: 1 to 64 printable characters')
       await client.type('Name', 'shoemaker')
       await client.press('Rename', 'Done.')
       await client.waitForText('shoemaker')
@@ -136,6 +136,7 @@ export function operatorActionStories(fixture: () => Dashboard) {
     await client.enter(it.operator)
     await client.open('/sources')
     await client.press('Add source')
+    await client.press('Choose the kind myself')
     await client.type('Source name', 'all')
     await client.press('Test and add', 'other than all')
     await client.waitForText('the address of the site is needed')

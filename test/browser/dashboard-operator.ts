@@ -28,12 +28,8 @@ export function operatorStories(fixture: () => Dashboard) {
         'No customers match this search or filter',
       )
 
-      await client.press('Sources', 'at most 6,000 a minute')
+      await client.press('Sources', 'at most 6,000')
       await client.waitForText('Access ends on')
-      await client.press(
-        '15 capabilities, 15 not supported',
-        'Not supported: search of pictures and video',
-      )
 
       await client.press('Pool', 'house_two needs a new login')
       await client.press('Test', 'Signed in and able to read.')

@@ -41,6 +41,7 @@ inBrowser('the journey of a new owner', () => {
     await isAccessible()
     await client.press('Sources')
     await client.press('Add source')
+    await client.press('Choose the kind myself')
     await client.type('Source name', 'news')
     await client.choose('Kind', 'lemmy')
     await client.type('Address', 'http://127.0.0.1:1')

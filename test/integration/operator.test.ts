@@ -28,6 +28,7 @@ const ROUTES: [string, string][] = [
   ['POST', '/operator/pool/acc_main/test'],
   ['GET', '/operator/sources'],
   ['POST', '/operator/sources'],
+  ['POST', '/operator/sources/discover'],
   ['POST', '/operator/sources/src_x/remove'],
   ['POST', '/operator/sources/src_x/test'],
   ['POST', '/operator/sources/src_x/account'],
@@ -229,6 +230,50 @@ test('the sources are listed with their lag, their open gaps and the last fault'
   quiet.state.status = 401
   await daemon.call('/api/forum/posts?source=quiet&subforum=ask')
   expect((await sources())[2].state).toMatchObject({ status: 'fails', fault: 'login_required' })
+})
+
+const look = (daemon: OperatorDaemon, address: string, key = operatorKey(daemon)) =>
+  daemon.call(
+    '/operator/sources/discover',
+    { method: 'POST', body: JSON.stringify({ address }) },
+    key,
+  )
+
+test('an address is looked at with few requests, where an added source may be', async () => {
+  const FEED = '<rss><channel><title>Loaves</title><item><title>a</title></item></channel></rss>'
+  let requests = 0
+  using site = Bun.serve({
+    port: 0,
+    fetch({ url }) {
+      requests += 1
+      return new URL(url).pathname === '/feed'
+        ? new Response(FEED, { headers: { 'content-type': 'application/rss+xml' } })
+        : new Response(
+            '<html><link rel="alternate" type="application/rss+xml" href="/feed"></html>',
+          )
+    },
+  })
+  const address = `http://127.0.0.1:${site.port}/`
+  {
+    await using daemon = await startOperated()
+    const refused = await look(daemon, address)
+    expect(refused).toMatchObject({ status: 400, body: { field: 'address' } })
+    expect(JSON.stringify(refused.body)).toContain('allow_targets')
+    expect(requests).toBe(0)
+  }
+  await using daemon = await startOperated((config) => {
+    config.guard.allow_targets = ['127.0.0.1']
+    config.guard.allow_http = true
+  })
+
+  const key = operatorKey(daemon)
+  expect(await look(daemon, address, key)).toMatchObject({
+    status: 200,
+    body: { found: { kind: 'feed', base_url: `${address}feed` }, there: null },
+  })
+  expect(requests).toBe(2)
+  const nothing = await look(daemon, 'no address', key)
+  expect(nothing).toMatchObject({ status: 400, body: { field: 'address' } })
 })
 
 test('the pool lists the state of its accounts and proxies, and no secret', async () => {

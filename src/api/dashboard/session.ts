@@ -22,7 +22,7 @@ import { type Db, isStorageError } from '../../store/db/connection.ts'
 import type { Authenticate, FailedAuth } from '../http/auth.ts'
 import { bodySchema } from '../http/fields.ts'
 import type { PeerOf, Site } from '../http/request-origin.ts'
-import { customerForms } from '../operator/commands.ts'
+import { customerActions, customerForms, operatorForms } from './forms.ts'
 
 const TOKEN_BYTES = 32
 const TOUCH_EVERY_MS = 60_000
@@ -183,7 +183,11 @@ export function webSession(deps: WebSessionDeps, signed_in: DashboardSession) {
     monitor_path: words.monitor,
     filter_form: filterForm(words),
     webhook_kinds: kindForms(),
-    customer_actions: customer === null ? customerForms() : [],
+    forms: {
+      ...customerForms(),
+      ...(roleOf({ key, customer }) !== 'customer' && operatorForms()),
+    },
+    customer_actions: roleOf({ key, customer }) === 'customer' ? [] : customerActions(),
   })
 
   return new Elysia({ name: 'web session', prefix: '/dashboard', detail: { hide: true } })

@@ -87,7 +87,7 @@ const signInFields = () => ({
   refresh_token: maybeSecret('refresh_token'),
 })
 
-const addBody = bodySchema(() => ({
+export const addBody = bodySchema(() => ({
   name: z
     .string({
       error: ({ input }) =>

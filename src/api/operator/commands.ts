@@ -61,16 +61,6 @@ export function operatorActions(
   return app
 }
 
-/** Actions on a customer that the dashboard shows by their fields alone; the others have dialogs of their own. */
-export const customerForms = () =>
-  ACTIONS.flatMap(({ command, summary, route, operands }) => {
-    const [, path = ''] = /^POST (\/customers\/:customer\/.*)$/.exec(route) ?? []
-    if (path === '' || OWN_DIALOGS.includes(command)) return []
-    const fields = operands.filter((it) => it !== 'customer')
-    return [{ name: command.replace('customer ', ''), summary, path, fields }]
-  })
-const OWN_DIALOGS = ['customer set-plan', 'credit add']
-
 type Arrival = {
   params: object
   query: object

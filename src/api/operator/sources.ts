@@ -39,6 +39,13 @@ type Permission = {
 
 type AddedSource = { name: string; kind: string; base_url: string }
 
+/** `found`: null if there is nothing to watch, which `why` explains; `asked`: the addresses that were requested. */
+type Discovered = {
+  found: { kind: string; base_url: string; place: string | null; name: string } | null
+  why: string
+  asked: string[]
+}
+
 /** The answer to a request; `fault` and its `text` are null if it was good. */
 type TestedSource = {
   fault: string | null
@@ -53,6 +60,8 @@ export type SourceDesk = {
   kinds: readonly { kind: string; title: string; address: string | null }[]
   /** Sentences about what a further source must not be, by field. */
   problems(added: AddedSource): Promise<{ field: string; sentence: string }[]>
+  /** Looks for what is at an address that a person has pasted, with at most six requests. */
+  discover(address: string): Promise<Discovered>
   /** Requests a source that may be added; null: it is read from the next start on. `start` makes the daemon read it. */
   open(
     added: AddedSource,
@@ -100,7 +109,9 @@ const text = (name: string, max: number) => {
     .max(max, `${name} must be ${rule}`)
 }
 
-const addBody = bodySchema(() => ({
+export const discoverBody = bodySchema(() => ({ address: text('address', ADDRESS_MAX) }))
+
+export const addBody = bodySchema(() => ({
   name: text('name', 64),
   kind: text('kind', 64),
   base_url: z
@@ -110,13 +121,13 @@ const addBody = bodySchema(() => ({
   untested: z.boolean('untested must be true or false').optional(),
 }))
 
-const signInBody = bodySchema(() => ({
+export const signInBody = bodySchema(() => ({
   username: text('username', TEXT_MAX),
   password: text('password', TEXT_MAX),
   totp_secret: maybeTotp(),
 }))
 
-const permissionBody = bodySchema(() => ({
+export const permissionBody = bodySchema(() => ({
   request: patternText('request', /^[0-9a-f]{32}$/, 'the request of an answer of …/account/begin'),
   answer: text('answer', ANSWER_MAX),
 }))
@@ -180,6 +191,19 @@ export function operatorSources(deps: SourceDeps, record: RecordAction) {
         return { ...added, created_at: iso(created_at), needs_restart: opened === null, tested }
       },
       { body: addBody },
+    )
+    .post(
+      '/sources/discover',
+      async ({ body: { address } }) => {
+        const discovered = await source_desk.discover(address)
+        if (discovered.found === null) throw invalid('address', `address: ${discovered.why}`)
+        const { kind, base_url, name } = discovered.found
+        const there = sources().find(
+          (it) => it.kind === kind && (base_url === '' || it.url.startsWith(base_url)),
+        )
+        return { ...discovered, there: there?.name ?? null, name: freeName(name, sources()) }
+      },
+      { body: discoverBody },
     )
     .post('/sources/:name/remove', ({ params: { name }, request }) => {
       transact(db, () => {
@@ -266,6 +290,14 @@ export function operatorSources(deps: SourceDeps, record: RecordAction) {
         return { source: name, connected: false }
       }),
     )
+}
+
+/** A name that no source has. */
+function freeName(wanted: string, taken: readonly { name: string }[]): string {
+  const isTaken = (name: string) => taken.some((it) => it.name === name)
+  let name = wanted
+  for (let n = 2; isTaken(name); n += 1) name = `${wanted}-${n}`
+  return name
 }
 
 const REFUSALS: Readonly<Record<string, readonly [string, string]>> = {

@@ -59,7 +59,7 @@ const OVERLAP = `overlap_s must be a whole number from 0 to ${OVERLAP_MAX_S}`
 
 const urlField = () => z.string({ error: 'url must be text' })
 
-const updateBody = bodySchema(() => ({
+export const updateBody = bodySchema(() => ({
   ...ids(),
   url: urlField().optional(),
   ...credentialFields(),
@@ -198,7 +198,7 @@ export type WebhookDeps = {
 
 const WEBHOOKS_MAX = 1000
 
-const createBody = bodySchema(() => ({
+export const createBody = bodySchema(() => ({
   kind: z
     .enum(WEBHOOK_KINDS, { error: `kind must be one of ${WEBHOOK_KINDS.join(', ')}` })
     .optional(),

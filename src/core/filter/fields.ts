@@ -72,14 +72,25 @@ const PARTS = {
 type Options = readonly (readonly [string, string])[]
 
 /** A field of the form in the dashboard. */
-type FormField = {
+export type FormField = {
   name: string
   label: string
   hint?: string
   /** The default, as the empty field shows it. */
   fallback?: string
-  /** `names`: separated by commas or spaces. `lines`: one per line. `flag`: default, yes or no. `label`: text or yes. */
-  kind: 'names' | 'lines' | 'text' | 'number' | 'flag' | 'label' | 'one' | 'some'
+  /** `names`: separated by commas or spaces. `lines`: one per line. `flag`: default, yes or no. `label`: text or yes. `area`: text of several lines. */
+  kind:
+    | 'names'
+    | 'lines'
+    | 'text'
+    | 'number'
+    | 'flag'
+    | 'label'
+    | 'one'
+    | 'some'
+    | 'secret'
+    | 'area'
+    | 'check'
   options?: Options
   /** Capabilities that a source must have. */
   needs: readonly string[]

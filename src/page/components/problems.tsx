@@ -73,7 +73,8 @@ const customerPath = ({ kind, subject }: Problem): string =>
 export function operatorPath({ kind, customer, subject }: Problem): string {
   if (customer)
     return (
-      dashboardPath('customers', customer.id) + (kind === 'credits_used_up' ? '?do=credits' : '')
+      dashboardPath('customers', customer.id) +
+      (kind === 'credits_used_up' ? '?do=add%20credits' : '')
     )
   if (kind === 'account_unusable') return opened('pool', 'login', subject?.name ?? '')
   const page = OF_OPERATOR[kind]

@@ -33,7 +33,7 @@ export function toSpec(
   return spec
 }
 
-function valueOf({ kind }: FormField, typed: string | readonly string[]): unknown {
+export function valueOf({ kind }: FormField, typed: string | readonly string[]): unknown {
   if (typeof typed !== 'string') return typed.length > 0 ? typed : undefined
   const text = typed.trim()
   if (text === '') return undefined
@@ -49,6 +49,9 @@ function valueOf({ kind }: FormField, typed: string | readonly string[]): unknow
     case 'number':
       // Other text is sent unchanged: the API's error names the allowed values.
       return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
+    case 'secret':
+    case 'area':
+    case 'check':
     case 'text':
     case 'one':
     case 'some':

@@ -122,12 +122,14 @@ export type UserSession = {
   base_path: string
   monitor_path: string
   filter_form: FormPart[]
+  /** Fields of the other forms, by the name of the form. */
+  forms: { [form: string]: FormField[] }
   webhook_kinds: KindForm[]
   /** Actions of an operator on a customer; `path` has `:customer` for its id. */
   customer_actions: CustomerAction[]
 }
 
-export type CustomerAction = { name: string; summary: string; path: string; fields: string[] }
+export type CustomerAction = { name: string; summary: string; path: string; fields: FormField[] }
 
 /** A kind of target, as the daemon publishes it. */
 export type KindForm = {
@@ -148,8 +150,19 @@ export type FormField = {
   hint?: string
   /** The default, as the empty field shows it. */
   fallback?: string
-  /** `names`: separated by commas or spaces. `lines`: one per line. `flag`: default, yes or no. `label`: text or yes. */
-  kind: 'names' | 'lines' | 'text' | 'number' | 'flag' | 'label' | 'one' | 'some'
+  /** `names`: separated by commas or spaces. `lines`: one per line. `flag`: default, yes or no. `label`: text or yes. `area`: text of several lines. */
+  kind:
+    | 'names'
+    | 'lines'
+    | 'text'
+    | 'number'
+    | 'flag'
+    | 'label'
+    | 'one'
+    | 'some'
+    | 'secret'
+    | 'area'
+    | 'check'
   options?: readonly (readonly [string, string])[]
   /** Capabilities that a source must have. */
   needs: readonly string[]

@@ -1,5 +1,4 @@
 import { ActivityView } from '../components/activity.tsx'
-import { Icon } from '../components/base/icon.tsx'
 import { ErrorNotice } from '../components/base/notice.tsx'
 import { PageLayout } from '../components/layout.tsx'
 import { Events, LiveTiles, Tiles } from '../components/live.tsx'
@@ -8,7 +7,8 @@ import { useCurrentUser, useLive } from '../hooks/contexts.ts'
 import { useQuery } from '../hooks/use-query.ts'
 import { count, usd } from '../lib/format.ts'
 import { dashboardPath, Link } from '../lib/route.tsx'
-import type { Me, MonitorList, Webhook } from '../lib/types.ts'
+import type { Me, MonitorList } from '../lib/types.ts'
+import { FirstSteps } from './first-steps.tsx'
 
 const ACCOUNT_MS = 30_000
 
@@ -74,38 +74,5 @@ export function Overview() {
         </section>
       )}
     </PageLayout>
-  )
-}
-
-export function FirstSteps() {
-  const { monitor_path } = useCurrentUser()
-  const { value } = useQuery<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {
-    fresh_ms: ACCOUNT_MS,
-  })
-  if (value === undefined) return null
-  const hooks = value.webhooks.length
-  return (
-    <section class="card" aria-labelledby="first">
-      <h2 id="first">First steps</h2>
-      <ol class="steps">
-        <li class={hooks > 0 ? 'done' : ''}>
-          <Link to={dashboardPath('webhooks')}>Create a webhook</Link>: where matches are sent, such
-          as ntfy, Slack, Discord, Telegram or email. Without one, read them here or from an Atom
-          feed.
-        </li>
-        <li>
-          <Link to={dashboardPath('monitors', 'new')}>Create a monitor</Link>: the words to watch
-          for. Its matches are previewed as you type.
-        </li>
-      </ol>
-      <p class="actions">
-        <Link to={dashboardPath('webhooks')} class={hooks > 0 ? 'button' : 'button main'}>
-          <Icon name="plus" /> New webhook
-        </Link>
-        <Link to={dashboardPath('monitors', 'new')} class={hooks > 0 ? 'button main' : 'button'}>
-          <Icon name="plus" /> New monitor
-        </Link>
-      </p>
-    </section>
   )
 }

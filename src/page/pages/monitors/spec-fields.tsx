@@ -1,6 +1,7 @@
 import { useRef } from 'preact/hooks'
 
-import { Checkbox, Choice, Field, type FieldAttributes } from '../../components/base/field.tsx'
+import { Checkbox } from '../../components/base/field.tsx'
+import { FormInput } from '../../components/form.tsx'
 import { useCurrentUser } from '../../hooks/contexts.ts'
 import { inFormWords, type Typed } from '../../lib/filter-spec.ts'
 import { capabilityText, lackOf, placeHint, proofText, selectedSources } from '../../lib/sources.ts'
@@ -53,21 +54,18 @@ export function MoreParts(props: SpecPartsProps) {
   )
 }
 
-type ChoiceFieldProps = {
+type SpecFieldProps = {
   field: FormField
   value: string | readonly string[]
   change: (value: string | readonly string[]) => void
   error: string | null
-}
-type SpecFieldProps = ChoiceFieldProps & {
   sources: readonly Source[]
   chosen: readonly Source[]
 }
 
 function SpecField({ field, value, change, error, sources, chosen }: SpecFieldProps) {
   const { words } = useCurrentUser()
-  const { name, label, kind, options = [], fallback = '' } = field
-  if (kind === 'some') return <MultiChoice {...{ field, change, error }} value={value} />
+  const { name } = field
   const text = String(value)
   if (name === 'source')
     return sources.length < 2 && text === '' ? null : (
@@ -78,105 +76,12 @@ function SpecField({ field, value, change, error, sources, chosen }: SpecFieldPr
   const is_further = chosen.some((it) => it.kind !== 'reddit')
   const hint = name === words.community && is_further ? placeHint(chosen) : field.hint
   return (
-    <Field label={label} hint={lack ?? hint} error={error}>
-      {(attributes) => (
-        // A value that cannot be used stays editable, so that it can be removed.
-        <Input
-          {...{ kind, options, fallback, change }}
-          attributes={{ ...attributes, disabled: lack !== null && text === '' }}
-          value={text}
-        />
-      )}
-    </Field>
-  )
-}
-
-/** Options of a field with yes and no; the first is its default. */
-const flagOptions = (fallback: string) =>
-  [
-    ['', `default: ${fallback}`],
-    ['true', 'yes'],
-    ['false', 'no'],
-  ] as const
-
-type InputProps = {
-  kind: FormField['kind']
-  options: readonly (readonly [string, string])[]
-  fallback: string
-  value: string
-  change: (value: string) => void
-  attributes: FieldAttributes & { disabled: boolean }
-}
-
-function Input({ kind, options, fallback, value, change, attributes }: InputProps) {
-  const placeholder = fallback && `default: ${fallback}`
-  switch (kind) {
-    case 'lines':
-      return (
-        <textarea
-          {...attributes}
-          rows={2}
-          placeholder={placeholder}
-          spellcheck={false}
-          value={value}
-          onInput={(event) => change(event.currentTarget.value)}
-        />
-      )
-    case 'one':
-      return <Choice {...attributes} value={value} options={options} change={change} />
-    case 'flag':
-      return (
-        <Choice<string>
-          {...attributes}
-          value={value}
-          options={flagOptions(fallback)}
-          change={change}
-        />
-      )
-    case 'names':
-    case 'number':
-    case 'text':
-    case 'label':
-    case 'some':
-      return (
-        <input
-          {...attributes}
-          placeholder={placeholder}
-          value={value}
-          spellcheck={false}
-          autocapitalize="none"
-          inputMode={kind === 'number' ? 'numeric' : 'text'}
-          onInput={(event) => change(event.currentTarget.value)}
-        />
-      )
-  }
-}
-
-function MultiChoice({ field, value, change, error }: ChoiceFieldProps) {
-  const chosen = typeof value === 'string' ? [] : value
-  const { name, label, hint, options = [] } = field
-  return (
-    <div class={error ? 'field wrong' : 'field'} role="group" aria-labelledby={`some-${name}`}>
-      <span class="label" id={`some-${name}`}>
-        {label}
-      </span>
-      <div class="checks">
-        {options.map(([it, words]) => (
-          <Checkbox
-            key={it}
-            label={words}
-            checked={chosen.includes(it)}
-            change={(on) => change(on ? [...chosen, it] : chosen.filter((other) => other !== it))}
-          />
-        ))}
-      </div>
-      {hint && <p class="hint">{hint}</p>}
-      {error && (
-        <p class="error" role="alert">
-          {error}
-        </p>
-      )}
-    </div>
+    // A value that cannot be used stays editable, so that it can be removed.
+    <FormInput
+      {...{ field, value, change, error }}
+      hint={lack ?? hint}
+      disabled={lack !== null && text === ''}
+    />
   )
 }
 

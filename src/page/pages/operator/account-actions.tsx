@@ -1,50 +1,26 @@
 import { useState } from 'preact/hooks'
 
-import { CallDialog, Confirm } from '../../components/base/dialog.tsx'
-import { ChoiceField, Field, LinesField, TextField } from '../../components/base/field.tsx'
+import { Confirm } from '../../components/base/dialog.tsx'
+import { ChoiceField, Field } from '../../components/base/field.tsx'
 import { Icon } from '../../components/base/icon.tsx'
 import { notify } from '../../components/base/toast.tsx'
+import { SchemaDialog } from '../../components/form.tsx'
+import { useCurrentUser } from '../../hooks/contexts.ts'
 import { postJson } from '../../lib/api.ts'
 import { words as inWords } from '../../lib/format.ts'
-import type { Account, AccountChecked, Pool } from '../../lib/types.ts'
+import type { Account, AccountChecked, FormField, Pool } from '../../lib/types.ts'
 
 const JAR_MAX = 512 * 1024
-const SECRET_MAX = 4096
-
-type Props = { proxies: Pool['proxies']; again: () => void }
-
-/** The typed credentials of an account; empty texts are not sent. */
-type Typed = {
-  jar: string
-  username: string
-  password: string
-  totp_secret: string
-  client_id: string
-  client_secret: string
-  refresh_token: string
-}
-type Secret = keyof Typed
-
-const NOTHING: Typed = {
-  jar: '',
-  username: '',
-  password: '',
-  totp_secret: '',
-  client_id: '',
-  client_secret: '',
-  refresh_token: '',
-}
 
 const WAYS = {
   jar: ['jar'],
   password: ['username', 'password', 'totp_secret'],
   oauth: ['client_id', 'client_secret', 'refresh_token'],
   stored: [],
-} as const satisfies Record<string, readonly Secret[]>
+} as const
 type Way = keyof typeof WAYS
 
-const typedOf = (way: Way, typed: Typed): Partial<Typed> =>
-  Object.fromEntries(WAYS[way].flatMap((it) => (typed[it] === '' ? [] : [[it, typed[it]]])))
+type Props = { proxies: Pool['proxies']; again: () => void }
 
 export function AddAccount(props: Props) {
   const [open, setOpen] = useState(false)
@@ -59,136 +35,80 @@ export function AddAccount(props: Props) {
 }
 
 function AddAccountDialog({ proxies, again, close }: Props & { close: () => void }) {
-  const [name, setName] = useState('')
-  const [way, setWay] = useState<Way>('jar')
-  const [typed, setTyped] = useState(NOTHING)
-  const [proxy, setProxy] = useState<string>('')
-  const add = () =>
-    postJson<AccountChecked>('/operator/accounts', {
-      name: name.trim(),
-      kind: way === 'oauth' ? 'oauth' : 'session',
-      ...typedOf(way, typed),
-      ...(way === 'jar' && { jar: typed.jar }),
-      proxy: proxy === '' ? null : proxy,
-    })
+  const { forms } = useCurrentUser()
+  const names = [['', 'direct'], ...proxies.map((it) => [it.name, it.name] as const)] as const
   return (
-    <CallDialog
+    <WayDialog<AccountChecked>
       title="Add an account"
       does="Check and add"
       doing="Checking …"
-      fields={['name', 'proxy', 'kind', ...WAYS[way]]}
-      call={add}
+      ways={[
+        ['jar', 'cookies of my own browser'],
+        ['password', 'user name and password'],
+        ['oauth', 'OAuth application'],
+      ]}
+      label="Sign in by"
+      fields={(way) =>
+        (forms['account'] ?? [])
+          .filter(
+            ({ name }) =>
+              name === 'name' ||
+              WAYS[way].some((it) => it === name) ||
+              (name === 'proxy' && proxies.length > 0),
+          )
+          .map((it) => (it.name === 'proxy' ? { ...it, options: names } : it))
+      }
+      more={(way) => ({ kind: way === 'oauth' ? 'oauth' : 'session' })}
+      path="/operator/accounts"
       done={(account) => {
         notify(resultOf(account, 'is in the pool'))
         close()
         again()
       }}
       close={close}
+    />
+  )
+}
+
+type WayDialogProps<T> = {
+  title: string
+  does: string
+  doing: string
+  ways: readonly (readonly [Way, string])[]
+  label: string
+  fields: (way: Way) => FormField[]
+  more: (way: Way) => object
+  path: string
+  done: (value: T) => void
+  close: () => void
+}
+
+/** A dialog for one of several kinds of credentials. */
+function WayDialog<T>({ ways, label, fields, more, ...rest }: WayDialogProps<T>) {
+  const [way, setWay] = useState<Way>(ways[0]?.[0] ?? 'jar')
+  return (
+    <SchemaDialog<T>
+      {...rest}
+      fields={fields(way)}
+      more={(typed) => ({
+        ...more(way),
+        ...(way === 'jar' && { jar: String(typed['jar'] ?? '') }),
+      })}
     >
-      {(errorOf) => (
+      {(typed, setTyped) => (
         <>
           <p>
             The platform checks the sign-in. Secrets are stored encrypted, and never shown again.
           </p>
-          <TextField
-            label="Account name"
-            hint="Your name for it: letters, digits, dots, _ and -."
-            error={errorOf('name')}
-            value={name}
-            maxLength={64}
-            spellcheck={false}
-            autocapitalize="none"
-            change={setName}
-          />
-          <ChoiceField<Way>
-            label="Sign in by"
-            error={errorOf('kind')}
-            value={way}
-            options={[
-              ['jar', 'cookies of my own browser'],
-              ['password', 'user name and password'],
-              ['oauth', 'OAuth application'],
-            ]}
-            change={setWay}
-          />
-          <CredentialFields way={way} typed={typed} setTyped={setTyped} errorOf={errorOf} />
-          {proxies.length > 0 && (
-            <ChoiceField<string>
-              label="Proxy"
-              error={errorOf('proxy')}
-              value={proxy}
-              options={[['', 'direct'], ...proxies.map((it) => [it.name, it.name] as const)]}
-              change={setProxy}
-            />
-          )}
+          <ChoiceField<Way> label={label} value={way} options={ways} change={setWay} />
+          {way === 'jar' && <CookieFile change={(jar) => setTyped({ ...typed, jar })} />}
         </>
       )}
-    </CallDialog>
+    </SchemaDialog>
   )
 }
 
-type CredentialFieldsProps = {
-  way: Way
-  typed: Typed
-  setTyped: (typed: Typed) => void
-  errorOf: (field: string) => string | null
-  /** Fields that are left empty keep the stored value. */
-  stored?: boolean
-}
-
-const LABELS: Record<Exclude<Secret, 'jar'>, { label: string; hint?: string }> = {
-  username: { label: 'User name', hint: 'On the platform. Default: the account name.' },
-  password: { label: 'Password', hint: 'Also used for later sign-ins.' },
-  totp_secret: {
-    label: 'Secret of the second factor',
-    hint: 'Optional. The base32 text that the platform shows for authenticator apps.',
-  },
-  client_id: { label: 'Client id' },
-  client_secret: { label: 'Client secret' },
-  refresh_token: {
-    label: 'Refresh token',
-    hint: 'Optional. Without one it reads as the application alone.',
-  },
-}
-const OPEN: readonly Secret[] = ['username', 'client_id']
-
-function CredentialFields({
-  way,
-  typed,
-  setTyped,
-  errorOf,
-  stored = false,
-}: CredentialFieldsProps) {
-  const set = (field: Secret) => (value: string) => setTyped({ ...typed, [field]: value })
-  if (way === 'jar')
-    return <JarFields value={typed.jar} error={errorOf('jar')} change={set('jar')} />
-  const shown = WAYS[way].filter((it) => !(stored && it === 'client_id'))
-  return (
-    <>
-      {shown.map((it) => {
-        const { label, hint } = LABELS[it]
-        return (
-          <TextField
-            key={it}
-            label={label}
-            hint={stored ? 'Empty: as stored.' : hint}
-            error={errorOf(it)}
-            value={typed[it]}
-            masked={!OPEN.includes(it)}
-            maxLength={SECRET_MAX}
-            spellcheck={false}
-            autocapitalize="none"
-            change={set(it)}
-          />
-        )
-      })}
-    </>
-  )
-}
-
-type JarFieldsProps = { value: string; error: string | null; change: (jar: string) => void }
-
-const JarFields = ({ value, error, change }: JarFieldsProps) => (
+const CookieFile = ({ change }: { change: (jar: string) => void }) => (
   <>
     <p>Sign in to the platform with your own browser and export its cookies.</p>
     <Field label="Cookie file" hint="A cookies.txt or a JSON export. Or paste it below.">
@@ -209,14 +129,6 @@ const JarFields = ({ value, error, change }: JarFieldsProps) => (
         />
       )}
     </Field>
-    <LinesField
-      label="Cookies"
-      error={error}
-      value={value}
-      rows={4}
-      maxLength={JAR_MAX + 1}
-      change={change}
-    />
   </>
 )
 
@@ -236,45 +148,39 @@ const pathOf = ({ id }: Account, rest: string) =>
   `/operator/accounts/${encodeURIComponent(id)}/${rest}`
 
 export function LoginDialog({ account, close, again }: OfAccount) {
-  const oauth = account.kind === 'oauth'
-  const ways: readonly (readonly [Way, string])[] = oauth
-    ? [
-        ['stored', 'the stored secrets'],
-        ['oauth', 'new secrets'],
-      ]
-    : [
-        ['stored', 'the stored password'],
-        ['password', 'a new password'],
-        ['jar', 'cookies of my own browser'],
-      ]
-  const [way, setWay] = useState<Way>('stored')
-  const [typed, setTyped] = useState(NOTHING)
+  const { forms } = useCurrentUser()
   return (
-    <CallDialog
+    <WayDialog<AccountChecked>
       title={`Sign in ${account.name}`}
       does="Sign in"
       doing="Signing in …"
-      fields={WAYS[way]}
-      call={() =>
-        postJson<AccountChecked>(pathOf(account, 'login'), {
-          ...typedOf(way, typed),
-          ...(way === 'jar' && { jar: typed.jar }),
-        })
+      ways={
+        account.kind === 'oauth'
+          ? [
+              ['stored', 'the stored secrets'],
+              ['oauth', 'new secrets'],
+            ]
+          : [
+              ['stored', 'the stored password'],
+              ['password', 'a new password'],
+              ['jar', 'cookies of my own browser'],
+            ]
       }
+      label="With"
+      fields={(way) =>
+        (forms['account'] ?? [])
+          .filter(({ name }) => name !== 'client_id' && WAYS[way].some((it) => it === name))
+          .map((it) => ({ ...it, hint: it.name === 'jar' ? '' : 'Empty: as stored.' }))
+      }
+      more={() => ({})}
+      path={pathOf(account, 'login')}
       done={(checked) => {
         notify(resultOf(checked, 'was checked'))
         close()
         again()
       }}
       close={close}
-    >
-      {(errorOf) => (
-        <>
-          <ChoiceField<Way> label="With" value={way} options={ways} change={setWay} />
-          <CredentialFields way={way} typed={typed} setTyped={setTyped} errorOf={errorOf} stored />
-        </>
-      )}
-    </CallDialog>
+    />
   )
 }
 

@@ -1,100 +1,161 @@
 import { useState } from 'preact/hooks'
 
-import { CallDialog, Confirm } from '../../components/base/dialog.tsx'
-import { Checkbox, ChoiceField, LinesField, TextField } from '../../components/base/field.tsx'
+import { Confirm, Dialog } from '../../components/base/dialog.tsx'
+import { Checkbox } from '../../components/base/field.tsx'
 import { Icon } from '../../components/base/icon.tsx'
-import { ErrorNotice, Notice } from '../../components/base/notice.tsx'
+import { ErrorNotice, Notice, sentence } from '../../components/base/notice.tsx'
 import { notify } from '../../components/base/toast.tsx'
+import { SchemaDialog } from '../../components/form.tsx'
+import { useCurrentUser } from '../../hooks/contexts.ts'
 import { useAction } from '../../hooks/use-action.ts'
 import { postJson } from '../../lib/api.ts'
 import { many } from '../../lib/format.ts'
-import type { OperatedSource, SourceKind, SourceTested } from '../../lib/types.ts'
-
-const ANSWER_MAX = 16_384
+import type { FormField, OperatedSource, SourceKind, SourceTested } from '../../lib/types.ts'
 
 const pathOf = (name: string, rest: string) =>
   `/operator/sources/${encodeURIComponent(name)}/${rest}`
 
-type SourceAdded = { needs_restart: boolean; tested: SourceTested | null }
-type AddSourceProps = { kinds: readonly SourceKind[]; again: () => void }
+type SourceAdded = { name: string; needs_restart: boolean; tested: SourceTested | null }
+type Discovered = {
+  found: { kind: string; base_url: string; place: string | null }
+  why: string
+  asked: string[]
+  /** Source that reads this site already; null: none. */
+  there: string | null
+  name: string
+}
+type AddSourceProps = {
+  kinds: readonly SourceKind[]
+  again: () => void
+  label?: string
+  /** `place`: the one that the address pointed to; null: the whole site. */
+  added?: (name: string, place: string | null) => void
+}
 
-export function AddSource({ kinds, again }: AddSourceProps) {
+export function AddSource({ label = 'Add source', ...props }: AddSourceProps) {
   const [open, setOpen] = useState(false)
   return (
     <>
       <button type="button" class="main" onClick={() => setOpen(true)}>
-        <Icon name="plus" /> Add source
+        <Icon name="plus" /> {label}
       </button>
-      {open && <AddSourceDialog {...{ kinds, again }} close={() => setOpen(false)} />}
+      {open && <AddSourceDialog {...props} close={() => setOpen(false)} />}
     </>
   )
 }
 
-function AddSourceDialog({ kinds, again, close }: AddSourceProps & { close: () => void }) {
-  const [name, setName] = useState('')
-  const [kind, setKind] = useState(kinds[0]?.kind ?? '')
-  const [address, setAddress] = useState('')
+/** Finds out what is at an address, then tests and adds it. */
+function AddSourceDialog({ kinds, again, added, close }: AddSourceProps & { close: () => void }) {
+  const { forms } = useCurrentUser()
+  const [found, setFound] = useState<Discovered | null>(null)
+  const [by_hand, setByHand] = useState(false)
   const [untested, setUntested] = useState(false)
-  const hint = kinds.find((it) => it.kind === kind)?.address ?? null
+  if (found === null && !by_hand)
+    return (
+      <SchemaDialog<Discovered>
+        title="Add a source"
+        does="Look"
+        doing="Looking …"
+        fields={forms['discover'] ?? []}
+        path="/operator/sources/discover"
+        done={setFound}
+        close={close}
+      >
+        <p>
+          A site of one of these kinds: {kinds.map(({ title }) => title).join(', ')}.{' '}
+          <button type="button" class="small" onClick={() => setByHand(true)}>
+            Choose the kind myself
+          </button>
+        </p>
+      </SchemaDialog>
+    )
+  const there = found?.there ?? null
+  if (found !== null && there !== null)
+    return (
+      <Dialog title="This site is read already" close={close}>
+        <p>
+          {sentence(found.why)} The source <strong>{there}</strong> reads it.
+        </p>
+        <Asked asked={found.asked} />
+        {added && (
+          <div class="actions">
+            <button
+              type="button"
+              class="main"
+              onClick={() => {
+                added(there, found.found.place)
+                close()
+              }}
+            >
+              Use it
+            </button>
+          </div>
+        )}
+      </Dialog>
+    )
   return (
-    <CallDialog<SourceAdded>
+    <SchemaDialog<SourceAdded>
       title="Add a source"
       does="Test and add"
       doing="Testing …"
-      fields={['name', 'kind', 'base_url']}
-      call={() =>
-        postJson('/operator/sources', {
-          name: name.trim(),
-          kind,
-          base_url: address.trim(),
-          untested,
-        })
+      fields={({ kind }) => sourceFields(forms['source'] ?? [], kinds, String(kind))}
+      start={
+        found === null
+          ? { kind: kinds[0]?.kind ?? '' }
+          : { name: found.name, kind: found.found.kind, base_url: found.found.base_url }
       }
-      done={({ needs_restart, tested }) => {
-        const read = tested === null ? 'It is added.' : testedText(name.trim(), tested)
+      path="/operator/sources"
+      more={{ untested }}
+      done={({ name, needs_restart, tested }) => {
+        const read = tested === null ? 'It is added.' : testedText(name, tested)
         notify(needs_restart ? 'It is added. Restart the daemon to read it.' : read)
         close()
         again()
+        added?.(name, found?.found.place ?? null)
       }}
       close={close}
+      after={(errorOf) =>
+        errorOf('base_url') !== null && (
+          <Checkbox label="Add it without a test" checked={untested} change={setUntested} />
+        )
+      }
     >
-      {(errorOf) => (
+      {found && (
         <>
-          <TextField
-            label="Source name"
-            hint="Lower-case letters, digits and -. It is part of API paths."
-            error={errorOf('name')}
-            value={name}
-            maxLength={31}
-            spellcheck={false}
-            autocapitalize="none"
-            change={setName}
-          />
-          <ChoiceField
-            label="Kind"
-            error={errorOf('kind')}
-            value={kind}
-            options={kinds.map((it) => [it.kind, it.title] as const)}
-            change={setKind}
-          />
-          <TextField
-            label="Address"
-            hint={hint === null ? 'Empty: the public API.' : `Of the site, such as ${hint}`}
-            error={errorOf('base_url')}
-            inputMode="url"
-            value={address}
-            spellcheck={false}
-            autocapitalize="none"
-            change={setAddress}
-          />
-          {errorOf('base_url') !== null && (
-            <Checkbox label="Add it without a test" checked={untested} change={setUntested} />
-          )}
+          <p>{sentence(found.why)}</p>
+          <Asked asked={found.asked} />
         </>
       )}
-    </CallDialog>
+    </SchemaDialog>
   )
 }
+
+const Asked = ({ asked }: { asked: readonly string[] }) =>
+  asked.length === 0 ? null : (
+    <details>
+      <summary>{many(asked.length, 'request')}</summary>
+      <ul>
+        {asked.map((it) => (
+          <li key={it} class="small-text">
+            <code>{it}</code>
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+
+/** The kinds by their names, and an example of an address of the chosen one. */
+const sourceFields = (fields: readonly FormField[], kinds: readonly SourceKind[], kind: string) =>
+  fields.map((it): FormField => {
+    const example = kinds.find((one) => one.kind === kind)?.address ?? null
+    if (it.name === 'kind')
+      return { ...it, kind: 'one', options: kinds.map((one) => [one.kind, one.title] as const) }
+    if (it.name !== 'base_url') return it
+    return {
+      ...it,
+      hint: example === null ? 'Empty: the public API.' : `Of the site, such as ${example}`,
+    }
+  })
 
 type RemoveSourceProps = { name: string; feeds: number; again: () => void }
 
@@ -143,6 +204,7 @@ type SourceActionsProps = { source: OperatedSource; again: () => void }
 type Opened = 'connect' | 'disconnect' | null
 
 export function SourceActions({ source, again }: SourceActionsProps) {
+  const { forms } = useCurrentUser()
   const { name, origin, account_by, account_at, feeds } = source
   const [opened, setOpened] = useState<Opened>(null)
   const [tested, setTested] = useState<SourceTested | null>(null)
@@ -189,10 +251,10 @@ export function SourceActions({ source, again }: SourceActionsProps) {
         {origin === 'added' && <RemoveSource name={name} feeds={feeds} again={again} />}
       </div>
       {opened === 'connect' && account_by === 'password' && (
-        <PasswordDialog name={name} close={close} again={again} />
+        <PasswordDialog {...{ name, close, again }} fields={forms['source_account'] ?? []} />
       )}
       {opened === 'connect' && account_by === 'permission' && (
-        <PermissionDialog name={name} close={close} again={again} />
+        <PermissionDialog {...{ name, close, again }} fields={forms['source_answer'] ?? []} />
       )}
       {opened === 'disconnect' && (
         <Confirm
@@ -223,112 +285,59 @@ const connected = ({ name, close, again }: AccountDialogProps) => {
   again()
 }
 
-function PasswordDialog(props: AccountDialogProps) {
-  const [username, setUsername] = useState('')
-  const [password, setPassword] = useState('')
-  const [totp, setTotp] = useState('')
-  return (
-    <CallDialog
-      title={`Your account at ${props.name}`}
-      does="Sign in"
-      doing="Signing in …"
-      fields={['username', 'password', 'totp_secret']}
-      call={() =>
-        postJson(pathOf(props.name, 'account'), {
-          username,
-          password,
-          totp_secret: totp === '' ? null : totp,
-        })
-      }
-      done={() => connected(props)}
-      close={props.close}
-    >
-      {(errorOf) => (
-        <>
-          <p>Approved drafts are sent as this account. The password is not stored.</p>
-          <TextField
-            label="User name"
-            error={errorOf('username')}
-            value={username}
-            spellcheck={false}
-            autocapitalize="none"
-            change={setUsername}
-          />
-          <TextField
-            label="Password"
-            error={errorOf('password')}
-            masked
-            value={password}
-            change={setPassword}
-          />
-          <TextField
-            label="Secret of the second factor"
-            hint="Optional. The base32 text that the site shows for authenticator apps."
-            error={errorOf('totp_secret')}
-            masked
-            value={totp}
-            change={setTotp}
-          />
-        </>
-      )}
-    </CallDialog>
-  )
-}
+const PasswordDialog = (props: AccountDialogProps & { fields: FormField[] }) => (
+  <SchemaDialog
+    title={`Your account at ${props.name}`}
+    does="Sign in"
+    doing="Signing in …"
+    fields={props.fields}
+    path={pathOf(props.name, 'account')}
+    done={() => connected(props)}
+    close={props.close}
+  >
+    <p>Approved drafts are sent as this account. The password is not stored.</p>
+  </SchemaDialog>
+)
 
 type Begun = { request: string; authorize_url: string }
 
-function PermissionDialog(props: AccountDialogProps) {
+function PermissionDialog(props: AccountDialogProps & { fields: FormField[] }) {
   const [begun, setBegun] = useState<Begun | null>(null)
-  const [answer, setAnswer] = useState('')
+  const title = `Your account at ${props.name}`
   if (begun === null)
     return (
-      <CallDialog<Begun>
-        title={`Your account at ${props.name}`}
+      <SchemaDialog<Begun>
+        title={title}
         does="Begin"
         doing="Beginning …"
         fields={[]}
-        call={() => postJson(pathOf(props.name, 'account/begin'), {})}
+        path={pathOf(props.name, 'account/begin')}
         done={setBegun}
         close={props.close}
       >
-        {() => (
-          <p>
-            You allow the access at the site, in your own browser. It asks for reading and writing,
-            and this daemon never sees your password.
-          </p>
-        )}
-      </CallDialog>
+        <p>
+          You allow the access at the site, in your own browser. It asks for reading and writing,
+          and this daemon never sees your password.
+        </p>
+      </SchemaDialog>
     )
   return (
-    <CallDialog
-      title={`Your account at ${props.name}`}
+    <SchemaDialog
+      title={title}
       does="Connect"
       doing="Connecting …"
-      fields={['answer']}
-      call={() =>
-        postJson(pathOf(props.name, 'account/finish'), { request: begun.request, answer })
-      }
+      fields={props.fields}
+      path={pathOf(props.name, 'account/finish')}
+      more={{ request: begun.request }}
       done={() => connected(props)}
       close={props.close}
     >
-      {(errorOf) => (
-        <>
-          <p>
-            <a href={begun.authorize_url} target="_blank" rel="noreferrer">
-              Open the site
-            </a>{' '}
-            and allow the access, within 15 minutes. Then paste the text that it shows.
-          </p>
-          <LinesField
-            label="Text of the site"
-            error={errorOf('answer')}
-            value={answer}
-            rows={6}
-            maxLength={ANSWER_MAX}
-            change={setAnswer}
-          />
-        </>
-      )}
-    </CallDialog>
+      <p>
+        <a href={begun.authorize_url} target="_blank" rel="noreferrer">
+          Open the site
+        </a>{' '}
+        and allow the access, within 15 minutes. Then paste the text that it shows.
+      </p>
+    </SchemaDialog>
   )
 }

@@ -2,100 +2,94 @@ import { useState } from 'preact/hooks'
 
 import { Copyable, Secret } from '../../components/base/copyable.tsx'
 import { Dialog, FormDialog } from '../../components/base/dialog.tsx'
-import { Checkbox, ChoiceField, TextField } from '../../components/base/field.tsx'
-import { assignErrors, Notice } from '../../components/base/notice.tsx'
+import { Checkbox, ChoiceField } from '../../components/base/field.tsx'
+import { Notice } from '../../components/base/notice.tsx'
 import { Time } from '../../components/base/time.tsx'
 import { notify } from '../../components/base/toast.tsx'
+import { SchemaDialog } from '../../components/form.tsx'
 import { useCurrentUser } from '../../hooks/contexts.ts'
 import { useAction } from '../../hooks/use-action.ts'
 import { postJson } from '../../lib/api.ts'
-import type { SecretRotated, Webhook, WebhookCreated } from '../../lib/types.ts'
-import { guessKind, ServiceFields, typedCredentials } from './services.tsx'
+import type {
+  FormField,
+  KindForm,
+  SecretRotated,
+  Webhook,
+  WebhookCreated,
+} from '../../lib/types.ts'
+
+/** Fields of the form with the kinds by name, the address of the kind, and credentials where it takes them. */
+function webhookFields(
+  fields: readonly FormField[],
+  kinds: readonly KindForm[],
+  kind: KindForm | undefined,
+  { guessed = false, stored = false }: { guessed?: boolean; stored?: boolean },
+): FormField[] {
+  return fields.flatMap((it): FormField[] => {
+    switch (it.name) {
+      case 'url':
+        return kind === undefined || stored ? [it] : [{ ...it, hint: `${kind.address}.` }]
+      case 'kind': {
+        const options = kinds.map(({ name, label }) => [name, label] as const)
+        const hint = guessed && kind ? { hint: `Detected: ${kind.label}.` } : {}
+        return [{ ...it, ...hint, options: [['', 'detect from the URL'], ...options] }]
+      }
+      case 'token':
+        return kind?.credential
+          ? [
+              {
+                ...it,
+                hint: kind.credential.hint,
+                label: kind.credential.label,
+                ...(stored && { hint: it.hint ?? '' }),
+              },
+            ]
+          : []
+      case 'username':
+        return kind?.credential?.with_username ? [it] : []
+      case 'events':
+        return kind?.takes_events ? [{ ...it, options: ITEM_EVENTS }] : []
+      default:
+        return [it]
+    }
+  })
+}
 
 export function WebhookNewDialog({ close, again }: { close: () => void; again: () => void }) {
-  const { monitor_path, webhook_kinds } = useCurrentUser()
-  const [url, setUrl] = useState('')
-  const [kind, setKind] = useState<string>('')
-  const [name, setName] = useState('')
-  const [typed, setTyped] = useState({ token: '', username: '' })
+  const { monitor_path, webhook_kinds, forms } = useCurrentUser()
   const [webhook, setWebhook] = useState<WebhookCreated | null>(null)
-  const action = useAction()
-  const guessed = guessKind(url, webhook_kinds)
-  const effective = kind === '' ? guessed : webhook_kinds.find(({ name: it }) => it === kind)
-
-  async function create() {
-    const answer = await action.run(() =>
-      postJson<WebhookCreated>(`${monitor_path}/webhook/create`, {
-        url: url.trim(),
-        ...(kind !== '' && { kind }),
-        ...(name.trim() !== '' && { name: name.trim() }),
-        ...typedCredentials(effective, typed),
-      }),
-    )
-    if (!answer.ok) return
-    setWebhook(answer.value)
-    again()
-  }
-
   if (webhook !== null) return <WebhookCreatedDialog webhook={webhook} close={close} />
-  const { errorOf, rest } = assignErrors(action.failure, [
-    'url',
-    'kind',
-    'name',
-    'token',
-    'username',
-  ])
   return (
-    <FormDialog
+    <SchemaDialog<WebhookCreated>
       title="New webhook"
       does="Create"
       doing="Creating …"
-      busy={action.busy}
-      failure={rest}
-      submit={create}
+      fields={(typed) => {
+        const guessed = guessKind(String(typed['url'] ?? ''), webhook_kinds)
+        const chosen = webhook_kinds.find(({ name }) => name === typed['kind'])
+        return webhookFields(forms['webhook'] ?? [], webhook_kinds, chosen ?? guessed, {
+          guessed: chosen === undefined,
+        })
+      }}
+      path={`${monitor_path}/webhook/create`}
+      done={(made) => {
+        setWebhook(made)
+        again()
+      }}
       close={close}
-    >
-      <TextField
-        label="URL"
-        hint={
-          effective === undefined
-            ? 'An https:// URL of your own, a Slack or Discord webhook URL, or mailto:you@example.com'
-            : `${effective.address}.`
-        }
-        error={errorOf('url')}
-        inputMode="url"
-        value={url}
-        spellcheck={false}
-        autocapitalize="none"
-        change={setUrl}
-      />
-      <ChoiceField<string>
-        label="Kind"
-        hint={guessed && kind === '' ? `Detected: ${guessed.label}.` : undefined}
-        error={errorOf('kind')}
-        value={kind}
-        options={[
-          ['', 'detect from the URL'],
-          ...webhook_kinds.map((it) => [it.name, it.label] as const),
-        ]}
-        change={setKind}
-      />
-      <NameField value={name} error={errorOf('name')} change={setName} />
-      <ServiceFields kind={effective} typed={typed} change={setTyped} errorOf={errorOf} />
-    </FormDialog>
+    />
   )
 }
 
-type NameFieldProps = { value: string; error: string | null; change: (name: string) => void }
-
-const NameField = (props: NameFieldProps) => (
-  <TextField
-    {...props}
-    label="Name"
-    hint="Optional. Shown in place of the address."
-    maxLength={100}
-  />
-)
+/** The kind that the daemon will detect from a URL; undefined: unknown. */
+export function guessKind(url: string, kinds: readonly KindForm[]): KindForm | undefined {
+  const href = URL.parse(url.trim())?.href
+  if (href === undefined) return undefined
+  return (
+    kinds.find(({ infers }) => infers !== null && new RegExp(infers).test(href)) ??
+    kinds.find(({ name }) => name === 'webhook')
+  )
+}
 
 function WebhookCreatedDialog({ webhook, close }: { webhook: WebhookCreated; close: () => void }) {
   const signed = webhook.kind === 'webhook'
@@ -128,89 +122,40 @@ function WebhookCreatedDialog({ webhook, close }: { webhook: WebhookCreated; clo
 type WebhookEditDialogProps = { webhook: Webhook; close: () => void; again: () => void }
 
 export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogProps) {
-  const { monitor_path, webhook_kinds } = useCurrentUser()
+  const { monitor_path, webhook_kinds, forms } = useCurrentUser()
   const kind = webhook_kinds.find((it) => it.name === webhook.kind)
-  const [url, setUrl] = useState(webhook.url)
-  const [name, setName] = useState(webhook.name ?? '')
-  const [active, setActive] = useState(webhook.active)
-  const [pace, setPace] = useState(String(webhook.max_per_second ?? ''))
-  const [ordered, setOrdered] = useState(webhook.ordered)
-  const wasAsymmetric = webhook.public_key !== undefined
-  const [asymmetric, setAsymmetric] = useState(wasAsymmetric)
-  const [events, setEvents] = useState(webhook.events)
-  const [typed, setTyped] = useState({ token: '', username: '' })
-  const action = useAction()
-  const paceText = pace.trim()
-  const moved = url.trim() !== webhook.url
-
-  async function save() {
-    const answer = await action.run(() =>
-      postJson(`${monitor_path}/webhook/update`, {
-        id: webhook.id,
-        ...(moved && { url: url.trim() }),
-        name: name.trim() === '' ? null : name.trim(),
-        // Sent only if changed: an email webhook that awaits confirmation keeps its state.
-        ...(active !== webhook.active && { active }),
-        max_per_second:
-          paceText === '' ? null : /^\d+(\.\d+)?$/.test(paceText) ? Number(paceText) : paceText,
-        ordered,
-        ...(asymmetric !== wasAsymmetric && {
-          signatures: asymmetric ? ['v1', 'v1a'] : ['v1'],
-        }),
-        ...(events !== webhook.events && { events }),
-        ...typedCredentials(kind, typed),
-      }),
-    )
-    if (!answer.ok) return
-    notify(moved ? 'Saved. Test the new address.' : 'Saved.')
-    close()
-    again()
-  }
-  const { errorOf, rest } = assignErrors(action.failure, [
-    'url',
-    'name',
-    'max_per_second',
-    'events',
-    'token',
-    'username',
-  ])
+  const is_asymmetric = webhook.public_key !== undefined
+  const [asymmetric, setAsymmetric] = useState(is_asymmetric)
+  const address = `An address of the same kind, ${kind?.label ?? webhook.kind}.${webhook.has_credentials ? ' A new URL needs the token or password again.' : ' The signing secret stays.'}`
+  const fields = webhookFields(forms['webhook_update'] ?? [], webhook_kinds, kind, { stored: true })
   return (
-    <FormDialog
+    <SchemaDialog<Webhook>
       title="Edit webhook"
       does="Save"
-      busy={action.busy}
-      failure={rest}
-      submit={save}
+      fields={fields
+        .filter(({ name }) => name !== 'url' || webhook.kind !== 'email')
+        .map((it) => (it.name === 'url' ? { ...it, hint: address } : it))}
+      // Sent only if changed: an email webhook that awaits confirmation keeps its state.
+      before={{
+        url: webhook.url,
+        name: webhook.name ?? '',
+        max_per_second: String(webhook.max_per_second ?? ''),
+        active: String(webhook.active || ''),
+        ordered: String(webhook.ordered || ''),
+        events: webhook.events,
+      }}
+      more={{
+        id: webhook.id,
+        ...(asymmetric !== is_asymmetric && { signatures: asymmetric ? ['v1', 'v1a'] : ['v1'] }),
+      }}
+      path={`${monitor_path}/webhook/update`}
+      done={({ url }) => {
+        notify(url === webhook.url ? 'Saved.' : 'Saved. Test the new address.')
+        close()
+        again()
+      }}
       close={close}
     >
-      {webhook.kind !== 'email' && (
-        <TextField
-          label="URL"
-          hint={`An address of the same kind, ${kind?.label ?? webhook.kind}.${webhook.has_credentials ? ' A new URL needs the token or password again.' : ' The signing secret stays.'}`}
-          error={errorOf('url')}
-          inputMode="url"
-          value={url}
-          spellcheck={false}
-          autocapitalize="none"
-          change={setUrl}
-        />
-      )}
-      <NameField value={name} error={errorOf('name')} change={setName} />
-      <TextField
-        label="Rate limit"
-        hint="Deliveries per second, such as 0.5. Empty: no limit."
-        error={errorOf('max_per_second')}
-        inputMode="decimal"
-        value={pace}
-        change={setPace}
-      />
-      <ServiceFields kind={kind} typed={typed} change={setTyped} errorOf={errorOf} stored />
-      <Checkbox label="Active" checked={active} change={setActive} />
-      <Checkbox
-        label="Ordered: one delivery at a time, in the order of each monitor"
-        checked={ordered}
-        change={setOrdered}
-      />
       {webhook.kind === 'webhook' && (
         <>
           <Checkbox
@@ -223,24 +168,13 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
           )}
         </>
       )}
-      {kind?.takes_events &&
-        ITEM_EVENTS.map(([event, label]) => (
-          <Checkbox
-            key={event}
-            label={label}
-            checked={events.includes(event)}
-            change={(on) =>
-              setEvents(on ? [...events, event] : events.filter((it) => it !== event))
-            }
-          />
-        ))}
-    </FormDialog>
+    </SchemaDialog>
   )
 }
 
 const ITEM_EVENTS = [
-  ['item.deleted', 'Notify when a delivered item is deleted'],
-  ['item.edited', 'Notify when a delivered item is edited'],
+  ['item.deleted', 'is deleted'],
+  ['item.edited', 'is edited'],
 ] as const
 
 const OVERLAPS = [

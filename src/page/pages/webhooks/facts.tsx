@@ -68,7 +68,7 @@ export function WebhookFacts({ webhook, again, gone, children }: WebhookFactsPro
         </Notice>
       )}
       <ErrorNotice failure={action.failure} />
-      {report && <Report report={report} />}
+      {report && <TestResult report={report} />}
       <div class="actions">
         <button type="button" disabled={action.busy} onClick={() => void test()}>
           {action.busy ? 'Sending …' : 'Test'}
@@ -107,7 +107,7 @@ export function WebhookFacts({ webhook, again, gone, children }: WebhookFactsPro
   )
 }
 
-function Report({ report }: { report: TestReport }) {
+export function TestResult({ report }: { report: TestReport }) {
   const { ok, detail, hint, reason, duration_ms, body_start } = report
   return (
     <Notice tone={ok ? 'good' : 'bad'}>
