@@ -134,7 +134,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     upkeep,
     close,
     endStreams,
-    draftsIdle,
+    failInterrupted,
     judging,
     noteReload,
     log,
@@ -153,6 +153,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   lease?.observe(log)
   stack.defer(close)
   if (full !== null) reportStorageError(instance.db, full)
+  failInterrupted()
   const released = releaseAll(instance.db, clock.now())
   if (released > 0) log('warn', 'ledger.released', { count: released })
 
@@ -161,7 +162,6 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   stack.defer(async () => {
     stopping.abort()
     await Promise.all([...loops.values()].map((loop) => loop.stopped))
-    await draftsIdle()
     await Promise.all([monitoring.idle(), sender.idle(), pools.idle(), storage.idle()])
     await archive.stop()
     await judging.idle()

@@ -97,7 +97,7 @@ const isValue = (it: Exclude<Printed, string>): it is PrintedValue =>
 /** @throws {UsageError | CommandRefusal} with the message of the API */
 export async function requestAction(
   context: CommandContext,
-  { route }: Pick<Action, 'route'>,
+  { route, needs_daemon }: Pick<Action, 'route' | 'needs_daemon'>,
   input: Readonly<Record<string, unknown>>,
 ): Promise<object> {
   const [method = '', pattern = ''] = route.split(' ')
@@ -127,6 +127,8 @@ export async function requestAction(
     daemon &&
     (await runtime.fetch(`${daemon.url}/operator${path}`, init(daemon.key)).catch(() => null))
   if (beside !== null && beside.status !== 401) return readAnswer(beside)
+  if (needs_daemon === true)
+    throw new CommandRefusal(`no daemon runs on ${config.storage.dir}: start it with forumd serve`)
   const request = new Request(`http://localhost/operator${path}`, init(daemon?.key ?? null))
   const quiet = { ...runtime, log: () => {} }
   return readAnswer(await context.factories.answer(config, quiet, storage, request))

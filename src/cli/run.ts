@@ -27,7 +27,6 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['source export', async () => (await import('./account/source.ts')).sourceExport],
   ['source remove', async () => (await import('./account/source.ts')).sourceRemove],
   ['source test', async () => (await import('./account/source.ts')).sourceTest],
-  ['approve', async () => (await import('./admin/drafts.ts')).approve],
   ['archive export', async () => (await import('./admin/archive.ts')).archiveExport],
   ['purge', async () => (await import('./admin/purge.ts')).purgeContent],
   ['backup', async () => (await import('./admin/backup.ts')).backup],
@@ -57,7 +56,7 @@ export async function allCommands(): Promise<Commands> {
 const groupOf = (name: string) => name.split(' ')[0] ?? ''
 const GROUPS = [...new Set([...COMMANDS.keys()].map(groupOf))].flatMap((group) => {
   if (group === 'key') return ['customer', 'credit', group]
-  return group === 'approve' ? ['deliveries', 'feedback', group] : [group]
+  return group === 'archive' ? ['deliveries', 'feedback', 'draft', group] : [group]
 })
 
 /** All of them, in the order of the overview. */

@@ -169,7 +169,7 @@ const REMOVALS = [
 const SESSION =
   'Needs a platform session, which the person who set up this connection configures; it is never an argument.'
 const SESSION_TOOLSETS = ['own_account', 'direct_messages']
-const DRAFTED = `Nothing is sent to the platform yet: a person has to approve the draft within ${DRAFT_HOURS} hours, on the dashboard or with \`forumd approve\`; some clients ask the person at once. While status is waiting, tell the person so, and check the decision with find_draft.`
+const DRAFTED = `Nothing is sent to the platform yet: a person has to approve the draft within ${DRAFT_HOURS} hours, on the dashboard or with \`forumd draft approve\`; some clients ask the person at once. While status is waiting, tell the person so, and check the decision with find_draft.`
 
 /** The description of an operation, without the conditions that keys and limits add to it. */
 const purposeOf = ({ description }: Operation): string =>

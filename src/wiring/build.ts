@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { joinPools } from '../accounts/pool.ts'
 import { createApp } from '../api/app.ts'
 import { onDeliveries } from '../api/dashboard/counters.ts'
+import { failInterrupted } from '../api/drafts/executor.ts'
 import { countAttempt } from '../api/metrics/counters.ts'
 import { coverageOf } from '../api/monitors/health.ts'
 import { createReadsHealth } from '../api/status.ts'
@@ -318,7 +319,7 @@ export function assemble({
   const failing = () => failing_loops().map(({ loop }) => loop)
   const readers = new AbortController()
   const endStreams = () => readers.abort()
-  const { routes, routesOf, drafting } = createRoutes(
+  const { routes, routesOf } = createRoutes(
     { config, clock, instance },
     {
       budget,
@@ -423,7 +424,6 @@ export function assemble({
       operator,
       storage,
       nudgeSender,
-      drafting,
     },
   )
   const projections = createProjector({
@@ -448,7 +448,7 @@ export function assemble({
       for (const { accounts } of sources.values()) await accounts?.close()
     },
     endStreams,
-    draftsIdle: async () => drafting()?.idle(),
+    failInterrupted: () => failInterrupted(db, words, log),
     noteReload: (ok: boolean) => void Object.assign(last_reload, { ok }, ok && { at: clock.now() }),
     /** The log, as metrics and operator events observe it. */
     log,

@@ -1,5 +1,4 @@
 import type { Pools } from '../accounts/pool.ts'
-import type { DraftExecutor } from '../api/drafts/executor.ts'
 import type { SourceEnd } from '../core/limits/ends-at.ts'
 import type { OperatorNotifier } from '../delivery/operator.ts'
 import { createStallWatch, createUpkeep } from '../monitor/maintenance.ts'
@@ -35,13 +34,11 @@ type Parts = {
   operator: Pick<OperatorNotifier, 'turn'>
   storage: Pick<Storage, 'changedBeside' | 'full'>
   nudgeSender: () => void
-  /** Executes drafts; null until the routes are created. */
-  drafting: () => DraftExecutor | null
 }
 
 export function createLoops(
   context: LoopContext,
-  { monitoring, checkAlarms, pools, operator, storage, nudgeSender, drafting }: Parts,
+  { monitoring, checkAlarms, pools, operator, storage, nudgeSender }: Parts,
 ) {
   const { db, clock, log } = context
   const stalls = createStallWatch({ db, clock, log })
@@ -56,9 +53,7 @@ export function createLoops(
     started = true
     nudgeSender()
     monitoring.nudge()
-    // An account that was paused before a draft was approved must not execute it.
     pools.reload()
-    drafting()?.resumeQueued()
   }
 
   return {

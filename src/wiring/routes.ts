@@ -7,7 +7,7 @@ import type { MonitorView } from '../api/account/problems.ts'
 import { archiveRoutes } from '../api/archive/routes.ts'
 import type { RouteContext } from '../api/context.ts'
 import { createDraftExecutor, type DraftExecutor } from '../api/drafts/executor.ts'
-import { drafts, operatorDrafts } from '../api/drafts/routes.ts'
+import { drafts } from '../api/drafts/routes.ts'
 import { sourcePath } from '../api/http/routes.ts'
 import { inboxContext } from '../api/inbox/context.ts'
 import { inboxMute } from '../api/inbox/mute.ts'
@@ -209,7 +209,6 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     feed_url: (id) => atomFeedUrl({ db, links }, id),
   }
   const freshness_ms = config.monitor.freshness_s * 1000
-  let draft_executor: DraftExecutor | null = null
   let context_of_routes: RouteContext | null = null
   const ends = sourceEnds(config)
   const endedOn = (source: string) => endOf(ends, source, clock.now())
@@ -251,17 +250,12 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       }),
     ]
   }
-  const draftRoutes = (route_context: RouteContext) => {
-    const executor = (draft_executor = createDraftExecutor(route_context, {
+  const executorOf = (route_context: RouteContext) =>
+    createDraftExecutor(route_context, {
       db,
       delegate: (source, name) => pools.delegate(sourceKey(config, source ?? HOME), name),
       sources: credentials,
-    }))
-    return [
-      drafts(route_context, { db, executor: executor }),
-      operatorDrafts(route_context, { db, executor: executor }),
-    ]
-  }
+    })
   function routesOfAll(route_context: RouteContext) {
     context_of_routes = route_context
     const served: Served[] = [...sources.values()]
@@ -270,7 +264,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
   }
   const routes = (route_context: RouteContext) => [
     ...routesOfAll(route_context),
-    ...draftRoutes(route_context),
+    drafts(route_context, { db, executor: executorOf(route_context) }),
     mcpRoute(route_context, {
       open: async (document) => (await import('../mcp/server.ts')).createMcpHttp(document),
     }),
@@ -335,6 +329,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
         default_plan: config.billing.default_plan,
       }),
       starting_credit_micros: config.billing.starting_credit_micros,
+      drafts: executorOf(route_context),
       public_url: parts.public_url,
       pool: pools,
       requests: parts.requests,
@@ -365,6 +360,5 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     routes,
     routesOf: (ready: Served) =>
       context_of_routes === null ? [] : routesOf(context_of_routes, ready),
-    drafting: () => draft_executor,
   }
 }

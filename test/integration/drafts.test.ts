@@ -362,38 +362,11 @@ describe('time', () => {
   test('a daemon killed during a write leaves a draft that is never written twice', async () => {
     const { id } = await draft('Who knows')
     beside(it.house, ({ db }) => {
-      moveDraft(db, id, { from: 'waiting', to: 'running', now: it.house.clock.now() })
+      moveDraft(db, id, { to: 'running', now: it.house.clock.now() })
     })
     await it.house.restart()
 
     expect(await read(id)).toMatchObject({ status: 'failed', answer: { code: 'OUTCOME_UNKNOWN' } })
     expect((await post(`/drafts/${id}/approve`, it.ann)).status).toBe(409)
-  })
-
-  test('and a draft approved by another process is written at the start', async () => {
-    const { id } = await draft('From the terminal')
-    beside(it.house, ({ db }) => {
-      const now = it.house.clock.now()
-      moveDraft(db, id, { from: 'waiting', to: 'queued', account: 'main', now })
-    })
-    await it.house.restart()
-    await it.house.clock.advance(2000)
-
-    expect(await read(id)).toMatchObject({
-      status: 'approved',
-      answer: { comment: { author: 'carl' } },
-    })
-  })
-
-  test('a draft approved for an account that cannot write is open again, with the reason', async () => {
-    const { id } = await draft('From the terminal, in vain')
-    beside(it.house, ({ db }) => {
-      const now = it.house.clock.now()
-      moveDraft(db, id, { from: 'waiting', to: 'queued', account: 'empty', now })
-    })
-    await it.house.restart()
-    await it.house.clock.advance(2000)
-
-    expect(await read(id)).toMatchObject({ status: 'waiting', answer: { field: 'account' } })
   })
 })

@@ -1,4 +1,4 @@
-// Goal: `forumd mcp` and `forumd approve` work in a typical set-up: real processes, beside a real
+// Goal: `forumd mcp` and `forumd draft` work in a typical set-up: real processes, beside a real
 // daemon.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
@@ -129,28 +129,32 @@ const drafted = async (text: string) => {
   return z.object({ id: z.string() }).parse(structured).id
 }
 
-describe('forumd approve', () => {
-  test('lists waiting drafts, shows one in full, and executes it as an account of the pool', async () => {
+describe('forumd draft', () => {
+  const at = () => ['--config', it.config]
+
+  test('lists drafts, shows one in full, and writes it as an account of the pool', async () => {
     const id = await drafted('From a terminal')
-    expect(await it.forumd('approve')).toMatch(new RegExp(`${id} +ann +comment +.*From a terminal`))
-    expect(await it.forumd('approve', id)).toContain(`forumd approve ${id} --account NAME`)
+    expect(await it.forumd('draft', 'list')).toMatch(
+      new RegExp(`${id} +ann +comment +waiting +.*From a terminal`),
+    )
+    expect(await it.forumd('draft', 'show', id)).toMatch(/text +From a terminal\n/)
     expect(it.comments()).toEqual([])
 
-    expect(await it.forumd('approve', id, '--account', 'main')).toContain('written as main')
+    expect(await it.forumd('draft', 'approve', id, 'main')).toBe(`${id} is written as main\n`)
     expect(it.comments()).toEqual(['From a terminal'])
     expect((await call(client, 'forum_find_draft', { id })).structured).toMatchObject({
       status: 'approved',
       answer: { success: true },
     })
-    const again = await fails(['approve', id, '--account', 'main', '--config', it.config])
+    const again = await fails(['draft', 'approve', id, 'main', ...at()])
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining('is approved already') })
     expect(it.comments()).toHaveLength(1)
   })
 
   test('declines, once', async () => {
     const id = await drafted('Never')
-    expect(await it.forumd('approve', id, '--decline')).toContain('declined: it is not written')
-    const again = await fails(['approve', id, '--decline', '--config', it.config])
+    expect(await it.forumd('draft', 'decline', id)).toBe(`${id} is declined\n`)
+    const again = await fails(['draft', 'decline', id, ...at()])
 
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining('is declined already') })
     expect((await call(client, 'forum_find_draft', { id })).structured).toMatchObject({
@@ -158,34 +162,14 @@ describe('forumd approve', () => {
     })
   })
 
-  test.each([
-    [['approve', '--decline'], 2, 'ID is needed'],
-    [['approve', 'drf_none'], 1, 'there is no draft "drf_none"'],
-    [['approve', 'drf_none', '--account', 'a', '--decline'], 2, 'exclude each other'],
-  ])('%j reports the problem', async (args, code, sentence) => {
-    const ended = await fails([...args, '--config', it.config])
-
-    expect(ended).toMatchObject({ code, err: expect.stringContaining(sentence) })
-  })
-
-  test('lists the accounts, and reports the reason of a refusal', async () => {
+  test('escapes what a draft holds, and reports the reason of a refusal', async () => {
     const id = await drafted('\u001b[2J\u202eturned')
-    const unknown_account = await fails([
-      'approve',
-      id,
-      '--account',
-      'unknown',
-      '--config',
-      it.config,
-    ])
-    expect(unknown_account.err).toContain('there is no account "unknown"')
-    expect(await it.forumd('approve')).not.toContain('\u202e')
+    expect(await it.forumd('draft', 'list')).not.toContain('\u202e')
 
     await it.forumd('account', 'pause', 'main')
-    const paused = await fails(['approve', id, '--account', 'main', '--config', it.config])
-    expect(paused.code).toBe(1)
-    expect(paused.out).toContain('not written, it is open again')
-    expect(paused.out).toContain('main is paused')
+    const paused = await fails(['draft', 'approve', id, 'main', ...at()])
+    expect(paused.err).toContain('main is paused')
+    expect(await it.forumd('draft', 'show', id)).toContain('waiting')
   })
 })
 

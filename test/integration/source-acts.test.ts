@@ -500,14 +500,10 @@ describe("the operator's account and drafts", () => {
     const id = newTopic()
     const drafted = await draft('meta', { post_url: urlOf(id), text: TEXT })
     expect(drafted.body).toMatchObject({ status: 'waiting', source: 'meta' })
-    const none = await runForumd(['approve', drafted.body.id, '--account', 'meta', ...at]).catch(
-      String,
-    )
+    const none = await runForumd(['draft', 'approve', drafted.body.id, 'meta', ...at]).catch(String)
     expect(none).toContain('forumd account add --source meta')
-    const other = await runForumd(['approve', drafted.body.id, '--account', 'x', ...at]).catch(
-      String,
-    )
-    expect(other).toContain('--account meta')
+    const other = await runForumd(['draft', 'approve', drafted.body.id, 'x', ...at]).catch(String)
+    expect(other).toContain("account must be meta, the name of the draft's source")
 
     const adding = Bun.spawn(
       [process.execPath, 'src/main.ts', 'account', 'add', '--source', 'meta', ...at],
@@ -527,7 +523,7 @@ describe("the operator's account and drafts", () => {
       'your account at meta is added\n',
     ])
     const sent = posted('/posts.json')
-    await runForumd(['approve', drafted.body.id, '--account', 'meta', ...at])
+    await runForumd(['draft', 'approve', drafted.body.id, 'meta', ...at])
     const posts = forum.world.topics.get(id)?.posts ?? []
     expect(posts.map(({ user }) => user.username)).toEqual(['cedar_owl', 'ada_reads'])
     expect(posted('/posts.json') - sent).toBe(1)

@@ -2,15 +2,15 @@ import * as z from 'zod'
 
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { afterWrite, EXPIRED, pathOfDraft, statusOf } from '../../core/forum/draft.ts'
-import { sourceNames } from '../../core/forum/naming.ts'
+import { type Naming, sourceNames } from '../../core/forum/naming.ts'
 import type { Session } from '../../core/forum/session.ts'
+import type { Log } from '../../runtime/runtime.ts'
 import {
   type Draft,
   endDraft,
   failRunningDrafts,
   findDraft,
   moveDraft,
-  queuedDrafts,
 } from '../../store/customers/drafts.ts'
 import { findKeyById, type KeyHolder } from '../../store/customers/keys.ts'
 import { type Db, isStorageError, transact } from '../../store/db/connection.ts'
@@ -52,8 +52,6 @@ export type DraftExecutor = {
    * @throws {ApiError} draft_not_waiting if it is not waiting
    */
   decline(draft: Draft, note?: () => void): void
-  resumeQueued(): void
-  idle(): Promise<void>
 }
 
 const bodyShape = z.record(z.string(), z.unknown())
@@ -66,10 +64,16 @@ const UNAVAILABLE_REASONS: Readonly<Record<string, string>> = {
   oauth: 'account must have cookies: an OAuth application has no session for writes',
 }
 
-/**
- * Creates the executor and closes the drafts that an earlier run had started: their outcome is
- * unknown.
- */
+/** Closes the drafts that an earlier run of the daemon had started: their outcome is unknown. */
+export function failInterrupted(db: Db, words: Naming, log: Log): void {
+  const lost = new ApiError('OUTCOME_UNKNOWN', {
+    message:
+      'forumd was ended while this was being written: look whether it was done before doing it again',
+  })
+  const count = failRunningDrafts(db, render(lost, words).body)
+  if (count > 0) log('warn', 'drafts.interrupted', { count })
+}
+
 export function createDraftExecutor(
   context: RouteContext,
   { db, delegate, sources }: DraftsDeps,
@@ -79,17 +83,6 @@ export function createDraftExecutor(
     [words.session]: PLACEHOLDER,
     ...(source === null && { loid: PLACEHOLDER }),
   })
-  let work = Promise.resolve()
-
-  const lost = render(
-    new ApiError('OUTCOME_UNKNOWN', {
-      message:
-        'forumd was ended while this was being written: look whether it was done before doing it again',
-    }),
-    words,
-  )
-  const count = failRunningDrafts(db, lost.body)
-  if (count > 0) log('warn', 'drafts.interrupted', { count })
 
   async function submit(
     { action, body, source }: Pick<Draft, 'action' | 'body' | 'source'>,
@@ -126,8 +119,8 @@ export function createDraftExecutor(
   }
 
   /** Starts a draft. Of two concurrent approvals one succeeds. */
-  function begin({ id }: Draft, from: 'waiting' | 'queued', account: string | null) {
-    if (!moveDraft(db, id, { from, to: 'running', account, now: clock.now() })) throw notWaiting(id)
+  function begin({ id }: Draft, account: string | null) {
+    if (!moveDraft(db, id, { to: 'running', account, now: clock.now() })) throw notWaiting(id)
   }
 
   async function finish(draft: Draft, write: () => Promise<Written>): Promise<Written> {
@@ -183,65 +176,29 @@ export function createDraftExecutor(
     })
   }
 
-  async function writeFor(draft: Draft, session: Session, holder: KeyHolder): Promise<Written> {
-    return finish(draft, () => submit(draft, placeholderSession(draft), holder, { session }))
-  }
-
-  async function resumeOne(draft: Draft): Promise<void> {
-    try {
-      begin(draft, 'queued', null)
-    } catch (error) {
-      if (error instanceof ApiError) return
-      throw error
-    }
-    try {
-      const session = sessionOf(draft.account ?? '', draft)
-      await writeFor(draft, session, holderOf(draft))
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      endDraft(db, draft.id, { state: 'waiting', answer: render(error, words).body })
-    }
-  }
-
   return {
     dryRun: (draft, holder) => submit(draft, placeholderSession(draft), holder, { dry_run: true }),
     async approveAs(draft, session, by) {
       // Before the start: an invalid session is reported, and the draft keeps waiting.
       const outcome = await submit(draft, session, by, { dry_run: true })
       if (outcome.status !== 200) return outcome
-      begin(draft, 'waiting', null)
+      begin(draft, null)
       return finish(draft, () => submit(draft, session, by, {}))
     },
     async approveFor(draft, account, note) {
       const session = sessionOf(account, draft)
       const holder = holderOf(draft)
       transact(db, () => {
-        begin(draft, 'waiting', account)
+        begin(draft, account)
         note()
       })
-      return writeFor(draft, session, holder)
+      return finish(draft, () => submit(draft, placeholderSession(draft), holder, { session }))
     },
     decline({ id }, note = () => {}) {
       transact(db, () => {
-        if (!moveDraft(db, id, { from: 'waiting', to: 'declined', now: clock.now() }))
-          throw notWaiting(id)
+        if (!moveDraft(db, id, { to: 'declined', now: clock.now() })) throw notWaiting(id)
         note()
       })
     },
-    resumeQueued() {
-      const queued = queuedDrafts(db, clock.now())
-      if (queued.length === 0) return
-      // Sequential: pool drafts are not urgent and use few accounts.
-      work = work
-        .then(async () => {
-          for (const draft of queued) await resumeOne(draft)
-        })
-        .catch((error: unknown) => {
-          log('error', 'drafts.start_failed', {
-            error: error instanceof Error ? error.name : typeof error,
-          })
-        })
-    },
-    idle: () => work,
   }
 }

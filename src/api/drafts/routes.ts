@@ -2,11 +2,9 @@ import { Elysia, type HTTPHeaders } from 'elysia'
 import * as z from 'zod'
 
 import { ApiError, invalid } from '../../core/base/errors.ts'
-import { once } from '../../core/base/lazy.ts'
 import { sessionFields } from '../../core/forum/body-session.ts'
 import { DRAFT_MS } from '../../core/forum/draft.ts'
 import { invalidField } from '../../core/forum/session.ts'
-import { findCustomer } from '../../store/customers/customers.ts'
 import {
   type Draft,
   DRAFTS_OPEN_MAX,
@@ -17,7 +15,6 @@ import {
 import type { Db } from '../../store/db/connection.ts'
 import type { RouteContext } from '../context.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
-import { createRecorder } from '../operator/actions.ts'
 import type { DraftExecutor, Written } from './executor.ts'
 import {
   approvalBody,
@@ -26,13 +23,10 @@ import {
   draftsQuery,
   toDraft,
   toDraftPage,
-  toOperatorsDraft,
 } from './shapes.ts'
 
 const APPROVAL_MAX = 1024 * 1024
 const tags = ['Drafts']
-
-const accountBody = once(() => z.object({ account: z.string() }).strict())
 
 type Deps = { db: Db; executor: DraftExecutor }
 type Set = { status?: number | string; headers: HTTPHeaders }
@@ -44,7 +38,7 @@ const APPROVAL_HEADER = 'x-draft-approval'
 const FORWARDED_HEADERS = ['retry-after', 'x-credits-remaining']
 
 /** Passes on the answer of a write that was not made. */
-function forwardAnswer({ status, headers, body }: Written, set: Set) {
+export function forwardAnswer({ status, headers, body }: Written, set: Set) {
   set.status = status
   for (const name of FORWARDED_HEADERS) {
     const value = headers.get(name)
@@ -53,10 +47,10 @@ function forwardAnswer({ status, headers, body }: Written, set: Set) {
   return body
 }
 
-function requireDraft(db: Db, id: string, customer_id: string | null): Draft {
+export function requireDraft(db: Db, id: string, customer_id: string | null): Draft {
   const draft = findDraft(db, id, customer_id)
   if (draft !== null) return draft
-  throw new ApiError('NOT_FOUND', { message: 'there is no such draft' })
+  throw new ApiError('NOT_FOUND', { message: `there is no draft "${id.slice(0, 80)}"` })
 }
 
 export function drafts(context: RouteContext, { db, executor }: Deps) {
@@ -207,60 +201,4 @@ function sessionOnly(body: unknown, fields: readonly string[]): Record<string, u
   const other = Object.keys(given.data).find((name) => !fields.includes(name))
   if (other === undefined) return given.data
   throw invalid(other, `${other} is not a field of a session; allowed: ${fields.join(', ')}`)
-}
-
-export function operatorDrafts(
-  { readJson, clock, operatorOf }: RouteContext,
-  { db, executor }: Deps,
-) {
-  const record = createRecorder({ db, clock, operatorOf })
-  const noteOf =
-    (
-      request: Request,
-      action: 'draft.approved' | 'draft.declined',
-      draft: Draft,
-      account: string | null,
-    ) =>
-    () =>
-      record(request, {
-        action,
-        subject: draft.id,
-        subject_name: draft.action,
-        detail: { customer: findCustomer(db, draft.customer_id)?.name ?? null, account },
-      })
-  const toRow = (draft: Draft) => toOperatorsDraft(draft, clock.now())
-
-  return new Elysia({ name: 'operator drafts', prefix: '/operator', detail: { hide: true } })
-    .get(
-      '/drafts',
-      ({ query: { status, cursor = null, limit } }) => {
-        const wanted = { customer_id: null, waiting: status === 'waiting', after_id: cursor }
-        const rows = listDrafts(db, { ...wanted, now: clock.now(), limit: limit + 1 })
-        return toDraftPage(rows, limit, toRow)
-      },
-      { query: draftsQuery },
-    )
-    .get('/drafts/:id', ({ params: { id } }) => toRow(requireDraft(db, id, null)))
-    .post('/drafts/:id/approve', async ({ params: { id }, request, set }) => {
-      const draft = requireDraft(db, id, null)
-      const named = accountBody().safeParse(await readJson(request, APPROVAL_MAX))
-      if (!named.success)
-        throw invalid(
-          'account',
-          'account is required: the name of an account of the pool, or of the source of the draft',
-        )
-      const { account } = named.data
-      const written = await executor.approveFor(
-        draft,
-        account,
-        noteOf(request, 'draft.approved', draft, account),
-      )
-      const answer = forwardAnswer(written, set)
-      return written.status === 200 ? toRow(requireDraft(db, id, null)) : answer
-    })
-    .post('/drafts/:id/decline', ({ params: { id }, request }) => {
-      const draft = requireDraft(db, id, null)
-      executor.decline(draft, noteOf(request, 'draft.declined', draft, null))
-      return toRow(requireDraft(db, id, null))
-    })
 }

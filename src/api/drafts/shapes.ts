@@ -55,11 +55,6 @@ export const toDraft = (it: Draft, now: number) => ({
   answer: it.answer,
 })
 
-export const toOperatorsDraft = (it: Draft, now: number) => ({
-  ...toDraft(it, now),
-  account: it.account,
-})
-
 export function toDraftPage<S>(rows: readonly Draft[], rows_max: number, toRow: (it: Draft) => S) {
   const { page, paging } = pageOf(rows, rows_max)
   return { drafts: page.map(toRow), ...paging }

@@ -42,7 +42,7 @@ export function bodyMax(words: Naming, path: string): number {
 /** Bodies sent here are read and measured by the route they are forwarded to. */
 const FORWARDED_PATH = '/dashboard/api/'
 /** These routes check that their resource exists before they read the body. */
-const DEFERRED_BODY_PATHS = ['/drafts/', '/operator/drafts/', '/mcp']
+const DEFERRED_BODY_PATHS = ['/drafts/', '/mcp']
 const NEVER_READ = ['/confirm/', '/connect/', '/unsubscribe/', '/operator/pool/']
 const BODILESS = [...NEVER_READ, FORWARDED_PATH, ...DEFERRED_BODY_PATHS]
 

@@ -1,3 +1,4 @@
+import type { HTTPHeaders } from 'elysia'
 import type * as z from 'zod'
 
 import type { Ring } from '../../core/base/secrets.ts'
@@ -6,6 +7,7 @@ import type { Clock, Log, Random } from '../../runtime/runtime.ts'
 import type { OperatorAction } from '../../store/customers/operator-actions.ts'
 import type { Db } from '../../store/db/connection.ts'
 import type { MonitorView } from '../account/problems.ts'
+import type { DraftExecutor } from '../drafts/executor.ts'
 import type { PoolControl, RequestCounts } from './accounts.ts'
 
 export type ActionDeps = {
@@ -25,6 +27,7 @@ export type ActionDeps = {
   view?: MonitorView | undefined
   /** The address of the service, as browsers of this machine reach it. */
   public_url: () => string
+  drafts: DraftExecutor
 }
 
 /** One call of an action. */
@@ -40,8 +43,8 @@ export type Call<T> = ActionDeps & {
     },
   ): void
   idempotency_key: string | null
-  /** True in the answer to a repeated call. */
-  replayed(): void
+  /** Status and headers of the answer. */
+  set: { status?: number | string; headers: HTTPHeaders }
 }
 
 type Row = Readonly<Record<string, string | number | boolean | null>>
@@ -58,6 +61,8 @@ export type Action<T = Record<string, unknown>> = {
   fields?(): Record<string, z.ZodType>
   /** A field that the command reads from standard input: a secret must not be an argument. */
   stdin?: string
+  /** True if it cannot be done beside a stopped daemon. */
+  needs_daemon?: boolean
   examples: readonly string[]
   notes?: string
   run(call: Call<T>): object | Promise<object>

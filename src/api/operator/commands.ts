@@ -3,12 +3,13 @@ import { Elysia } from 'elysia'
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../../core/limits/idempotency.ts'
 import type { Operators } from '../http/auth.ts'
 import { bodySchema, querySchema } from '../http/fields.ts'
-import type { Action, ActionDeps } from './action.ts'
+import type { Action, ActionDeps, Call } from './action.ts'
 import type { RecordAction } from './actions.ts'
 import { list, show } from './actions/customer-reads.ts'
 import { rename } from './actions/customer-rename.ts'
 import { addCredit, create, remove, setPlan } from './actions/customers.ts'
 import { deliveryList, redrive } from './actions/deliveries.ts'
+import { draftApprove, draftDecline, draftList, draftShow } from './actions/drafts.ts'
 import { answer } from './actions/feedback.ts'
 import { createKey, importKey, keys, revoke, signInLink } from './actions/keys.ts'
 import { accountList, pause, proxyList, proxyRemove, resume } from './actions/pool.ts'
@@ -35,6 +36,10 @@ export const ACTIONS: readonly Action[] = [
   deliveryList,
   redrive,
   answer,
+  draftList,
+  draftShow,
+  draftApprove,
+  draftDecline,
 ]
 
 export function operatorActions(
@@ -52,7 +57,7 @@ export function operatorActions(
         key_id: operatorOf(request).key.id,
         record: (what) => record(request, what),
         idempotency_key: readIdempotencyKey(request.headers.get(IDEMPOTENCY_HEADER)),
-        replayed: () => void (set.headers['idempotent-replayed'] = 'true'),
+        set,
       })
     if (method === 'GET') app.get(path, handle, { query: querySchema(fields) })
     else if (Object.keys(fields()).length === 0) app.post(path, handle)
@@ -66,5 +71,5 @@ type Arrival = {
   query: object
   body: unknown
   request: Request
-  set: { headers: Record<string, unknown> }
+  set: Call<object>['set']
 }

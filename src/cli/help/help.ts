@@ -24,7 +24,7 @@ const SECTIONS: readonly (readonly [string, readonly string[]])[] = [
     [
       'deliveries',
       'feedback',
-      'approve',
+      'draft',
       'archive',
       'replica',
       'failover',

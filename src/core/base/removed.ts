@@ -30,6 +30,7 @@ export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> =
     'relevance.price_output_per_million': BY_CALLS,
   },
   commands: {
+    approve: 'use forumd draft list, show, approve or decline',
     failover: 'planned moves were removed: stop the primary, and the other node goes on',
     replica:
       'replica status was removed: /health shows the role of a node, its log whether it replicates',

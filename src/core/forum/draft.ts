@@ -24,10 +24,9 @@ export const DRAFT_MS = DRAFT_HOURS * 3_600_000
 export const EXPIRED = `not approved within ${DRAFT_HOURS} hours`
 
 /**
- * Stored states of a draft. `queued`: approved, not started. `running`: started, without a recorded
- * result. `done` and `failed`: the platform was requested.
+ * Stored states of a draft. `running`: started, without a recorded result. `done` and `failed`: the platform was requested.
  */
-export const DRAFT_STATES = ['waiting', 'queued', 'running', 'done', 'failed', 'declined'] as const
+export const DRAFT_STATES = ['waiting', 'running', 'done', 'failed', 'declined'] as const
 export type DraftState = (typeof DRAFT_STATES)[number]
 
 /** Public statuses of a draft; the stored states are finer. */
@@ -42,8 +41,6 @@ export function statusOf(
   switch (state) {
     case 'waiting':
       return now < expires_at ? 'waiting' : 'expired'
-    case 'queued':
-      return now < expires_at ? 'approved' : 'expired'
     case 'running':
     case 'done':
       return 'approved'

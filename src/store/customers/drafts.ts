@@ -76,7 +76,7 @@ export function insertDraft(
     const open = db
       .query<{ open: number }, [{ customer_id: string; now: number }]>(
         `SELECT count(*) AS open FROM drafts
-          WHERE customer_id = $customer_id AND state IN ('waiting', 'queued') AND expires_at > $now`,
+          WHERE customer_id = $customer_id AND state = 'waiting' AND expires_at > $now`,
       )
       .get({ customer_id: row.customer_id, now: row.created_at })
     if ((open?.open ?? 0) >= DRAFTS_OPEN_MAX) return false
@@ -121,19 +121,19 @@ export function listDrafts(db: Db, { waiting, ...query }: DraftQuery): Draft[] {
 }
 
 /**
- * Moves a draft on if it is still in the expected state and has not expired. Returns true when it did: of two
+ * Moves a draft on if it is waiting and has not expired. Returns true when it did: of two
  * concurrent approvals only one succeeds.
  */
 export function moveDraft(
   db: Db,
   id: string,
-  move: { from: 'waiting' | 'queued'; to: DraftState; account?: string | null; now: number },
+  move: { to: DraftState; account?: string | null; now: number },
 ): boolean {
   const { account = null, ...rest } = move
   const { changes } = db
     .query(
       `UPDATE drafts SET state = $to, account = coalesce($account, account), decided_at = $now
-        WHERE id = $id AND state = $from AND expires_at > $now`,
+        WHERE id = $id AND state = 'waiting' AND expires_at > $now`,
     )
     .run({ id, account, ...rest })
   return changes > 0
@@ -152,14 +152,6 @@ export function endDraft(
             decided_at = CASE WHEN $state = 'waiting' THEN NULL ELSE decided_at END
       WHERE id = $id AND state = 'running'`,
   ).run({ id, state, answer: JSON.stringify(answer) })
-}
-
-/** Drafts that were approved by another process and are due to start, oldest first. */
-export function queuedDrafts(db: Db, now: number): Draft[] {
-  return db
-    .query(`${DRAFTS} WHERE d.state = 'queued' AND d.expires_at > $now ORDER BY d.id`)
-    .all({ now })
-    .map((row) => rowShape().parse(row))
 }
 
 /** Fails the drafts that were running when the last daemon ended: the outcome of their writes is unknown. */

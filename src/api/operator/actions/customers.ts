@@ -229,7 +229,7 @@ export const addCredit = action<{ customer: string; usd: number; note?: string |
             message: 'this Idempotency-Key was used with a different body',
           })
         // The name is stored in the transaction of the payment: a stored name is a made payment.
-        call.replayed()
+        call.set.headers['idempotent-replayed'] = 'true'
         return toRow(customerOf(db, id))
       }
       claimName(db, { ...named, body_hash }, clock.now())

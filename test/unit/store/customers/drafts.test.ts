@@ -6,7 +6,6 @@ import {
   findDraft,
   insertDraft,
   moveDraft,
-  queuedDrafts,
 } from '../../../../src/store/customers/drafts.ts'
 import type { Db } from '../../../../src/store/db/connection.ts'
 import { addCustomer, addKey } from '../../../support/customers.ts'
@@ -42,18 +41,10 @@ const fill = (db: Db) => {
   for (let n = 0; n < DRAFTS_OPEN_MAX; n++) put(db, `drf_${n}`)
 }
 
-test('an approved draft counts toward the open limit until it starts', () => {
-  using db = opened()
-  fill(db)
-  moveDraft(db, 'drf_0', { from: 'waiting', to: 'queued', now: NOW })
-
-  expect(put(db, 'drf_more')).toBe(false)
-})
-
 test('a running draft does not count toward the limit', () => {
   using db = opened()
   fill(db)
-  moveDraft(db, 'drf_0', { from: 'waiting', to: 'running', now: NOW })
+  moveDraft(db, 'drf_0', { to: 'running', now: NOW })
 
   expect(put(db, 'drf_more')).toBe(true)
 })
@@ -69,7 +60,7 @@ test('ended drafts and those of other customers do not count toward the limit', 
 test('a draft is deleted after thirty days, unless it is running', () => {
   using db = opened()
   for (const id of ['drf_over', 'drf_running']) put(db, id)
-  moveDraft(db, 'drf_running', { from: 'waiting', to: 'running', now: NOW })
+  moveDraft(db, 'drf_running', { to: 'running', now: NOW })
   const retainedDrafts = () =>
     ['drf_over', 'drf_running'].filter((id) => findDraft(db, id, 'cus_1') !== null)
 
@@ -79,19 +70,17 @@ test('a draft is deleted after thirty days, unless it is running', () => {
   expect(retainedDrafts()).toEqual(['drf_running'])
 })
 
-test('an ended draft is neither approved nor started', () => {
+test('an ended draft is not approved', () => {
   using db = opened()
-  for (const id of ['drf_1', 'drf_2']) put(db, id)
-  moveDraft(db, 'drf_1', { from: 'waiting', to: 'queued', now: NOW })
+  put(db, 'drf_1')
 
-  expect(queuedDrafts(db, NOW + HOUR_MS)).toEqual([])
-  expect(moveDraft(db, 'drf_2', { from: 'waiting', to: 'queued', now: NOW + HOUR_MS })).toBe(false)
+  expect(moveDraft(db, 'drf_1', { to: 'running', now: NOW + HOUR_MS })).toBe(false)
 })
 
 test('a draft whose write could not start can be claimed by any process again', () => {
   using db = opened()
   put(db, 'drf_1')
-  moveDraft(db, 'drf_1', { from: 'waiting', to: 'running', account: 'main', now: NOW })
+  moveDraft(db, 'drf_1', { to: 'running', account: 'main', now: NOW })
   endDraft(db, 'drf_1', { state: 'waiting', answer: {} })
 
   expect(findDraft(db, 'drf_1', null)).toMatchObject({
