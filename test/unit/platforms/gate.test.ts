@@ -261,6 +261,9 @@ function lengthen(answer: unknown, length: number): unknown {
   return copy
 }
 
+/** The first half of them is hostile. */
+const ROUNDS = cases({ short: 45, long: 90 })
+
 /** Values that replace any part of an answer. */
 const hostile = fc.oneof(
   fc.constantFrom<unknown>(...BAD_IDS, ...BAD_TIMES.text, ...BAD_TIMES.seconds, 9e15, 2 ** 53 - 1),
@@ -305,15 +308,15 @@ describe.each(STREAMED)('the watch of %s', (kind) => {
       let { state } = await it.step(null)
       const posted: SiteRow[] = []
       const known = new Set<string>()
-      for (let round = 0; round < 90; round++) {
-        it.site.change = round < 45 ? change : (value) => value
-        if (round < 60) posted.push(it.put(), it.put())
+      for (let round = 0; round < ROUNDS; round++) {
+        it.site.change = round < ROUNDS / 2 ? change : (value) => value
+        if (round < (ROUNDS * 2) / 3) posted.push(it.put(), it.put())
         const step = await it.step(state, STEP_MS)
         for (const id of step.ids) known.add(id)
         // The ids of a gap are requested again by the reads that close gaps.
         const { skipped, unanswered } = step.outcome.ok ? step.outcome.value : NONE
         for (const { from_id } of skipped) known.add(String(from_id))
-        expect(unanswered.filter((id) => posted.some((it) => it.id === id))).toEqual([])
+        expect(unanswered.filter((id) => posted.some((row) => row.id === id))).toEqual([])
         ;({ state } = step)
         const until = (step.verified_at ?? 0) - SLEEPS_MS
         const missing = posted.filter(({ id, at }) => at < until && !known.has(String(id)))
@@ -369,7 +372,7 @@ describe.each(STREAMED)('the watch of %s', (kind) => {
           [],
         )
       }),
-      { numRuns: cases({ short: 40, long: 1000 }) },
+      { numRuns: cases({ short: 30, long: 1000 }) },
     )
   }, 120_000)
 

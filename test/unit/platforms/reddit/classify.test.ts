@@ -75,23 +75,24 @@ const error = (status: number, reason?: string) =>
   JSON.stringify({ reason, message: 'x', error: status })
 /** A form's answer with these errors. */
 const form = (...errors: unknown[]): Answer => json(200, JSON.stringify({ json: { errors } }))
+/** A refusal of the platform's limit of writes. */
+const ratelimit = (sentence: string): Answer => form(['RATELIMIT', sentence, 'ratelimit'])
+const html = (status: number, body: string, more: Record<string, string> = {}): Answer => [
+  status,
+  { ...HTML_TYPE, ...more },
+  body,
+]
+const usedUp = (reset_s: number) => ({ ...USED_UP, 'x-ratelimit-reset': String(reset_s) })
+const withBudget = (reset_s: number) => ({ ...BUDGET_LEFT, 'x-ratelimit-reset': String(reset_s) })
 const to = (location: string): Answer => [302, { location }, '']
 const BLOCK: Fault = { kind: 'blocked' }
 const LOGGED_OUT: Fault = { kind: 'login_required' }
 
 const CASES: Case[] = [
   ['2: JSON with Retry-After', ...json(429, '{"error":429}', { 'retry-after': '7' }), throttled(7)],
-  ['2: HTML with Retry-After', 429, { ...HTML_TYPE, 'retry-after': '2' }, page('x'), throttled(2)],
-  [
-    '2: the reset of a used-up budget',
-    ...json(429, '{}', { ...USED_UP, 'x-ratelimit-reset': '421' }),
-    throttled(421),
-  ],
-  [
-    '2: budget remains',
-    ...json(429, '{}', { ...BUDGET_LEFT, 'x-ratelimit-reset': '421' }),
-    BACKOFF,
-  ],
+  ['2: HTML with Retry-After', ...html(429, page('x'), { 'retry-after': '2' }), throttled(2)],
+  ['2: the reset of a used-up budget', ...json(429, '{}', usedUp(421)), throttled(421)],
+  ['2: budget remains', ...json(429, '{}', withBudget(421)), BACKOFF],
   ['2: a reset alone', ...json(429, '{}', { 'x-ratelimit-reset': '421' }), BACKOFF],
   [
     '2: Retry-After wins',
@@ -113,16 +114,12 @@ const CASES: Case[] = [
   ['2: a wait of years', 429, { 'retry-after': '99999999' }, '', throttled(780)],
   [
     '3: 403 with Retry-After, no JSON',
-    403,
-    { ...HTML_TYPE, 'retry-after': '30' },
-    BLOCKED,
+    ...html(403, BLOCKED, { 'retry-after': '30' }),
     throttled(30),
   ],
   [
     '3: 503 with Retry-After, no JSON',
-    503,
-    { ...HTML_TYPE, 'retry-after': '60' },
-    page('busy'),
+    ...html(503, page('busy'), { 'retry-after': '60' }),
     throttled(60),
   ],
   ['4: an edge block', 403, HTML_TYPE, BLOCKED, BLOCK],
@@ -130,16 +127,12 @@ const CASES: Case[] = [
   ['4: JSON in name only', ...json(403, '<html>no</html>'), BLOCK],
   [
     '4: a human check that says Retry-After: 0',
-    403,
-    { ...HTML_TYPE, 'retry-after': '0' },
-    page('Prove your humanity'),
+    ...html(403, page('Prove your humanity'), { 'retry-after': '0' }),
     BLOCK,
   ],
   [
     '4: a human check that says Retry-After: 9',
-    403,
-    { ...HTML_TYPE, 'retry-after': '9' },
-    page('Prove your humanity'),
+    ...html(403, page('Prove your humanity'), { 'retry-after': '9' }),
     BLOCK,
   ],
   ['5: a challenge with a login form', 200, HTML_TYPE, CHALLENGE, BLOCK],
@@ -229,15 +222,8 @@ const CASES: Case[] = [
   ['18: a 403 with a success status', ...json(200, error(403)), forbidden(null)],
   ['18: with a reason', ...json(200, error(403, 'private')), forbidden('private')],
   ['18: 404', ...json(200, '{"error":404}'), notFound('absent')],
-  [
-    '18: a 429 with its reset',
-    ...json(200, '{"message":"Too Many Requests","error":429}', {
-      ...USED_UP,
-      'x-ratelimit-reset': '421',
-    }),
-    throttled(421),
-  ],
-  ['18: 429', ...json(200, '{"message":"Too Many Requests","error":429}'), BACKOFF],
+  ['18: a 429 with its reset', ...json(200, error(429), usedUp(421)), throttled(421)],
+  ['18: 429', ...json(200, error(429)), BACKOFF],
   ['18: 500', ...json(200, '{"message":"oops","error":500}'), unavailable(500)],
   [
     '19: an anonymous request',
@@ -252,47 +238,23 @@ const CASES: Case[] = [
     ),
     throttled(449),
   ],
-  [
-    '19: RATELIMIT in minutes',
-    ...form(['RATELIMIT', 'try again in 7 minutes.', 'ratelimit']),
-    throttled(420),
-  ],
-  [
-    '19: RATELIMIT in seconds',
-    ...form(['RATELIMIT', 'Take a break for 51 seconds.', 'ratelimit']),
-    throttled(51),
-  ],
+  ['19: RATELIMIT in minutes', ...ratelimit('try again in 7 minutes.'), throttled(420)],
+  ['19: RATELIMIT in seconds', ...ratelimit('Take a break for 51 seconds.'), throttled(51)],
   [
     '19: RATELIMIT in milliseconds',
-    ...form(['RATELIMIT', 'Take a break for 51 milliseconds.', 'ratelimit']),
+    ...ratelimit('Take a break for 51 milliseconds.'),
     throttled(1),
   ],
-  [
-    '19: RATELIMIT without a number',
-    ...form(['RATELIMIT', 'slow down', 'ratelimit']),
-    throttled(60),
-  ],
+  ['19: RATELIMIT without a number', ...ratelimit('slow down'), throttled(60)],
   ['19: absent', ...form(['SUBREDDIT_NOEXIST', '…', 'sr']), notFound('absent')],
   ['19: an unknown code', ...form(['placeholder', '…', 'items']), unreadable('json.errors')],
   ['19: an error that is no list', ...form('x'), unreadable('json.errors')],
   ['21: an empty body', ...json(200, ''), BACKOFF],
-  [
-    '21: white space, and a used-up budget',
-    ...json(200, ' \n', { ...USED_UP, 'x-ratelimit-reset': '12' }),
-    throttled(12),
-  ],
-  [
-    '21: an empty body while budget remains',
-    ...json(200, '', { ...BUDGET_LEFT, 'x-ratelimit-reset': '500' }),
-    BACKOFF,
-  ],
+  ['21: white space, and a used-up budget', ...json(200, ' \n', usedUp(12)), throttled(12)],
+  ['21: an empty body while budget remains', ...json(200, '', withBudget(500)), BACKOFF],
   ['a truncated answer', ...json(200, '{"kind":"Listing","data":{"chil'), unavailable(200)],
-  [
-    'a complete but invalid answer',
-    ...json(200, '{"kind":}'),
-    { kind: 'unreadable', path: 'body' },
-  ],
-  ['plain text', 200, PLAIN_TYPE, 'pong', { kind: 'unreadable', path: 'body' }],
+  ['a complete but invalid answer', ...json(200, '{"kind":}'), unreadable('body')],
+  ['plain text', 200, PLAIN_TYPE, 'pong', unreadable('body')],
 ]
 
 test.each(CASES)('row %s', (_row, status, headers, body, fault) => {
