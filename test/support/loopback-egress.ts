@@ -1,11 +1,23 @@
+import { createAllowed } from '../../src/core/base/address.ts'
 import { createEgress } from '../../src/net/egress.ts'
+import { createGuard } from '../../src/net/guard.ts'
 import { realClock } from '../../src/runtime/runtime.ts'
 
 /** Requests of an adapter to a server of its test: they need neither a resolver nor a proxy. */
-export const createLoopbackEgress = () =>
-  createEgress({
-    fetch,
+export function createLoopbackEgress({
+  ca,
+  allowed = [],
+}: { ca?: string; allowed?: string[] } = {}) {
+  const resolve = () => Promise.reject(new Error('no resolver'))
+  return createEgress({
+    fetch: (url, init) => fetch(url, ca === undefined ? init : { ...init, tls: { ca } }),
     clock: realClock,
-    resolve: () => Promise.reject(new Error('no resolver')),
-    guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
+    resolve,
+    guard: createGuard({
+      resolve,
+      clock: realClock,
+      timeout_ms: 1000,
+      allowed: createAllowed({ allow_targets: allowed, allow_http: true }),
+    }),
   })
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { deliveryId, envelope } from '../../../../src/core/delivery/envelope.ts'
+import { deliveryId, editionName, envelope } from '../../../../src/core/delivery/envelope.ts'
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
 
@@ -22,6 +22,13 @@ test('another instance, monitor, target, item or order is another delivery', () 
     deliveryId('ins', 'mon_1', 'wh_1', ['t3_at3_b']),
   ]
   expect(new Set(ids).size).toBe(ids.length)
+})
+
+test('an item that a source gives the id of an earlier one has a name of its own', () => {
+  const names = [0, 1, 1_700_000_000, 1_700_000_001].map((created_s) =>
+    editionName('t3_a', created_s),
+  )
+  expect(new Set(names).size).toBe(names.length)
 })
 
 test('the body has the fields of the interface, in its order, and counts its items', () => {

@@ -64,6 +64,7 @@ test.each([
   ['data:text/html,x', true, null],
   ['blob:https://forum.example/1', true, null],
   ['https://user:secret@forum.example/', true, null],
+  ['https://user@forum.example/', true, null],
   ['/r/bread', true, null],
   [null, true, null],
 ])('%p (our own: %p) leads to %p', (url, own, href) => {

@@ -4,6 +4,7 @@ import { parseConfig } from '../../../../src/config/load.ts'
 import type { WatchStep } from '../../../../src/platforms/source.ts'
 import { realClock } from '../../../../src/runtime/runtime.ts'
 import { createSource } from '../../../../src/wiring/sources.ts'
+import { type Certificate, certificate } from '../../../support/certificate.ts'
 import { createLoopbackEgress } from '../../../support/loopback-egress.ts'
 
 const START = Date.UTC(2026, 10, 28)
@@ -23,6 +24,7 @@ const documentOf = (rows: readonly Row[]): string =>
 /** A site of feeds over HTTP, on a clock of its own, and its source. */
 function startFeeds(
   feeds: { name: string; path?: string; user?: string; password?: string }[] = [{ name: 'bikes' }],
+  { tls, allowed = [] }: { tls?: Certificate; allowed?: string[] } = {},
 ) {
   const requests: { path: string; headers: Headers; at: number }[] = []
   const site = {
@@ -42,6 +44,7 @@ function startFeeds(
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
+    ...(tls && { tls }),
     fetch(request) {
       const { pathname, search } = new URL(request.url)
       if (pathname === '/robots.txt') return new Response('', { status: 404 })
@@ -61,7 +64,7 @@ function startFeeds(
       })
     },
   })
-  const url = `http://127.0.0.1:${server.port}`
+  const url = `${tls ? 'https' : 'http'}://127.0.0.1:${server.port}`
   const source = createSource(
     {
       name: 's',
@@ -88,7 +91,7 @@ function startFeeds(
         bytes: (count: number) => new Uint8Array(count),
         uuid: () => '',
       },
-      egress: createLoopbackEgress(),
+      egress: createLoopbackEgress({ allowed, ...(tls && { ca: tls.cert }) }),
     },
   )
   const states = new Map<string, string>()
@@ -355,6 +358,33 @@ describe('requests for a feed', () => {
       ),
     ])
     expect(shown).not.toMatch(/hunter/)
+  })
+
+  test('follow a redirect to another origin without the credential', async () => {
+    await using other = startFeeds()
+    await using it = startFeeds([{ name: 'bikes', user: 'ann', password: 'hunter3' }], {
+      allowed: ['127.0.0.1'],
+    })
+    other.post(3)
+    it.site.now = other.site.now
+    it.site.override = () =>
+      new Response('', { status: 302, headers: { location: `${other.url}/feed` } })
+    await it.step()
+    expect(other.requests.map(({ headers }) => headers.get('authorization'))).toEqual([null])
+  })
+
+  test('do not follow a redirect from TLS to plain HTTP', async () => {
+    await using other = startFeeds()
+    await using it = startFeeds([{ name: 'bikes' }], {
+      tls: await certificate(),
+      allowed: ['127.0.0.1'],
+    })
+    it.post(3)
+    await it.step()
+    it.site.override = () =>
+      new Response('', { status: 302, headers: { location: `${other.url}/feed` } })
+    expect(await it.fault()).toEqual({ kind: 'unreadable', path: 'redirect' })
+    expect(other.requests).toEqual([])
   })
 
   test('come no sooner than the window needs, and not before the site allows', async () => {

@@ -85,6 +85,28 @@ test('waiting deliveries of a target that answers 410 end with that attempt', ()
   ])
 })
 
+test('a start counts each attempt in flight as interrupted, also those of an earlier claim', () => {
+  using it = opened(2)
+  const first = claim(it.db)
+  const free = { slots: 1, of: () => 1, inFlight: () => new Set([first.row]) }
+  claimDue(it.db, { run_id: RUN_ID, now: NOW + 1000, free, served_last: '', running: [first] })
+
+  expect(recoverClaims(it.db, [0], NOW)).toBe(2)
+  expect(it.db.query('SELECT interrupted FROM deliveries').values()).toEqual([[1], [1]])
+})
+
+test('an outcome that is recorded twice counts once', () => {
+  using it = opened(1)
+  const delivery = claim(it.db)
+  const verdict = { status: 'pending', delay_ms: 1000, error: 'timeout' } as const
+  for (let n = 0; n < 2; n++) recordVerdict(it.db, delivery, verdict)
+
+  expect(it.db.query('SELECT attempts, retry_index FROM deliveries').get()).toEqual({
+    attempts: 1,
+    retry_index: 1,
+  })
+})
+
 test('an outcome that comes too late for its delivery is not reported again', () => {
   using it = opened(3)
   const delivery = claim(it.db)
