@@ -129,9 +129,9 @@ const drafted = async (text: string) => {
   return z.object({ id: z.string() }).parse(structured).id
 }
 
-describe('forumd draft', () => {
-  const at = () => ['--config', it.config]
+const at = () => ['--config', it.config]
 
+describe('forumd draft', () => {
   test('lists drafts, shows one in full, and writes it as an account of the pool', async () => {
     const id = await drafted('From a terminal')
     expect(await it.forumd('draft', 'list')).toMatch(

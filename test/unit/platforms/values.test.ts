@@ -61,9 +61,10 @@ test.each([
   expect(wrongField({ created_utc }, 0)).toBe(expected)
 })
 
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+const flat = (values: number) => `[${Array.from({ length: values }, () => '{}').join()}]`
+
 test('a text that nests too deeply, or has too many values, is not parsed', () => {
-  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
-  const flat = (values: number) => `[${Array.from({ length: values }, () => '{}').join()}]`
   expect([nested(2000), flat(249_999)].map(parseJson)).not.toContain(undefined)
   expect([nested(2001), flat(250_000)].map(parseJson)).toEqual([undefined, undefined])
 })
