@@ -49,10 +49,19 @@ const post = (headers: Record<string, string>, body = JSON_BODY): RawRequest => 
 })
 const get = (headers: Record<string, string>, path = SEARCH): RawRequest => ({ path, headers })
 
+const AS_JSON = { 'Content-Type': 'application/json' }
+const AS_TEXT = { 'Content-Type': 'text/plain' }
+const IMAGE = { 'Sec-Fetch-Mode': 'no-cors', 'Sec-Fetch-Dest': 'image' }
+const from = (Origin: string, site?: string) => ({
+  Origin,
+  ...(site !== undefined && { 'Sec-Fetch-Site': site }),
+  ...AS_JSON,
+})
+
 const ATTEMPTS: [string, RawRequest][] = [
   [
     'a form of text/plain that spells JSON',
-    post({ ...EVIL, ...FORM, 'Content-Type': 'text/plain' }, '{"ids":["a"],"x":"="}'),
+    post({ ...EVIL, ...FORM, ...AS_TEXT }, '{"ids":["a"],"x":"="}'),
   ],
   [
     'a form, urlencoded',
@@ -67,7 +76,7 @@ const ATTEMPTS: [string, RawRequest][] = [
   ],
   [
     'a form from a browser that knows no Sec-Fetch-Site',
-    post({ Origin: 'https://evil.example', 'Content-Type': 'text/plain' }),
+    post({ Origin: 'https://evil.example', ...AS_TEXT }),
   ],
   [
     'fetch without CORS and with simple headers alone',
@@ -75,64 +84,32 @@ const ATTEMPTS: [string, RawRequest][] = [
   ],
   [
     'fetch with a JSON body, as if no preflight had been needed',
-    post({ ...EVIL, 'Sec-Fetch-Mode': 'cors', 'Content-Type': 'application/json' }),
+    post({ ...EVIL, 'Sec-Fetch-Mode': 'cors', ...AS_JSON }),
   ],
-  [
-    'a sandboxed frame, whose origin is null',
-    post({ Origin: 'null', 'Sec-Fetch-Site': 'cross-site', 'Content-Type': 'application/json' }),
-  ],
-  [
-    'an origin of null from a browser that knows no Sec-Fetch-Site',
-    post({ Origin: 'null', 'Content-Type': 'application/json' }),
-  ],
-  ['a request that says nothing of where it is from', post({ 'Content-Type': 'application/json' })],
+  ['a sandboxed frame, whose origin is null', post(from('null', 'cross-site'))],
+  ['an origin of null from a browser that knows no Sec-Fetch-Site', post(from('null'))],
+  ['a request that says nothing of where it is from', post({ ...AS_JSON })],
   ['a GET that says nothing of where it is from', get({})],
   ['a GET that comes from another page', get({ Referer: 'https://evil.example/dashboard' })],
   ['a GET whose Referer is no address', get({ Referer: 'about:blank' })],
-  [
-    'a page of a sibling name',
-    post({
-      Origin: 'https://evil.forum.example',
-      'Sec-Fetch-Site': 'same-site',
-      'Content-Type': 'application/json',
-    }),
-  ],
+  ['a page of a sibling name', post(from('https://evil.forum.example', 'same-site'))],
   [
     'a sibling name in a browser that knows no Sec-Fetch-Site',
-    post({ Origin: 'https://evil.forum.example', 'Content-Type': 'application/json' }),
+    post(from('https://evil.forum.example')),
   ],
-  [
-    'our name without TLS, which can be impersonated on the network',
-    post({ Origin: `http://${HOST}`, 'Content-Type': 'application/json' }),
-  ],
-  ['our name on another port', post({ Origin: `${OWN}:8443`, 'Content-Type': 'application/json' })],
-  [
-    'an origin that begins like ours',
-    post({ Origin: `${OWN}.evil.example`, 'Content-Type': 'application/json' }),
-  ],
-  [
-    'two origins, one of them ours',
-    post({ Origin: `${OWN}, https://evil.example`, 'Content-Type': 'application/json' }),
-  ],
-  [
-    'our own origin on a request that the browser calls cross-site',
-    post({ Origin: OWN, 'Sec-Fetch-Site': 'cross-site', 'Content-Type': 'application/json' }),
-  ],
+  ['our name without TLS, which can be impersonated on the network', post(from(`http://${HOST}`))],
+  ['our name on another port', post(from(`${OWN}:8443`))],
+  ['an origin that begins like ours', post(from(`${OWN}.evil.example`))],
+  ['two origins, one of them ours', post(from(`${OWN}, https://evil.example`))],
+  ['our own origin on a request that the browser calls cross-site', post(from(OWN, 'cross-site'))],
   [
     'a foreign origin on a request declared same-origin',
-    post({
-      Origin: 'https://evil.example',
-      'Sec-Fetch-Site': 'same-origin',
-      'Content-Type': 'application/json',
-    }),
+    post(from('https://evil.example', 'same-origin')),
   ],
-  [
-    'an image whose address costs a read',
-    get({ 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors', 'Sec-Fetch-Dest': 'image' }),
-  ],
+  ['an image whose address costs a read', get({ 'Sec-Fetch-Site': 'cross-site', ...IMAGE })],
   [
     'an image on a sibling name or another port, which is of the same site',
-    get({ 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'no-cors', 'Sec-Fetch-Dest': 'image' }),
+    get({ 'Sec-Fetch-Site': 'same-site', ...IMAGE }),
   ],
   ['a link that costs a read', get({ ...FORM, 'Sec-Fetch-Site': 'cross-site' })],
   ['HEAD, which costs what GET costs', { ...get(EVIL), method: 'HEAD' }],
@@ -157,7 +134,7 @@ const ATTEMPTS: [string, RawRequest][] = [
   [
     'a form that would sign the victim in to another account',
     {
-      ...post({ ...EVIL, ...FORM, 'Content-Type': 'text/plain' }, '{"key":"fk_0","x":"="}'),
+      ...post({ ...EVIL, ...FORM, ...AS_TEXT }, '{"key":"fk_0","x":"="}'),
       path: '/dashboard/session',
     },
   ],
@@ -166,7 +143,7 @@ const ATTEMPTS: [string, RawRequest][] = [
     (name): [string, RawRequest] => [
       `a form that calls itself DELETE by ${name}`,
       {
-        ...post({ ...EVIL, ...FORM, 'Content-Type': 'text/plain', [name]: 'DELETE' }),
+        ...post({ ...EVIL, ...FORM, ...AS_TEXT, [name]: 'DELETE' }),
         path: '/dashboard/session?_method=DELETE',
       },
     ],

@@ -108,6 +108,9 @@ test('verified times are joined only where they meet, and what lies between is a
 type State = { streams?: FeedFacts[] | null; log?: null; active?: false } & Partial<PollLog>
 type Case = [title: string, state: State, expected: [string, string | null, number | null]]
 const jump = (ms: number) => event('clock_jump', { until_at: NOW - H + ms })
+const LOST: Case[2] = ['degraded', null, null]
+const WHOLE: Case[2] = ['complete', null, 0]
+const FAILED = [event('poll_log_failed')]
 const NOT_POLLING: Case[2] = ['partial', 'streams_not_polling', null]
 const NOT_OBSERVED: Case[2] = ['partial', 'loss_events_not_observed', null]
 const PAUSED: Case[2] = ['unknown', 'monitor_paused', null]
@@ -115,7 +118,7 @@ const UNREADABLE: Case[2] = ['unknown', 'poll_log_unreadable', null]
 const healed = gap({ missed_estimate: null, closed_at: NOW })
 
 test.each<Case>([
-  ['live and never truncated', {}, ['complete', null, 0]],
+  ['live and never truncated', {}, WHOLE],
   ['paused', { active: false }, PAUSED],
   ['paused, with gaps', { gaps: [gap()], active: false }, PAUSED],
   ['a log that cannot be read', { log: null }, UNREADABLE],
@@ -123,22 +126,10 @@ test.each<Case>([
   ['one truncated poll', { gaps: [gap()] }, ['degraded', null, 40]],
   ['two truncated polls', { gaps: [gap(), gap({ missed_estimate: 2 })] }, ['degraded', null, 42]],
   ['a truncated poll, healed', { gaps: [gap({ closed_at: NOW })] }, ['degraded', null, 0]],
-  [
-    'a gap of unknown size',
-    { gaps: [gap(), gap({ missed_estimate: null })] },
-    ['degraded', null, null],
-  ],
+  ['a gap of unknown size', { gaps: [gap(), gap({ missed_estimate: null })] }, LOST],
   ['a healed gap of unknown size', { gaps: [healed] }, ['degraded', null, 0]],
-  [
-    'a gap on a feed that has stalled since',
-    { streams: STALLED, gaps: [gap()] },
-    ['degraded', null, null],
-  ],
-  [
-    'a gap beside a failed poll log',
-    { gaps: [gap()], events: [event('poll_log_failed')] },
-    ['degraded', null, null],
-  ],
+  ['a gap on a feed that has stalled since', { streams: STALLED, gaps: [gap()] }, LOST],
+  ['a gap beside a failed poll log', { gaps: [gap()], events: FAILED }, LOST],
   ['stalled', { streams: STALLED }, NOT_POLLING],
   ['one of two stalled', { streams: [...LIVE, ...STALLED] }, NOT_POLLING],
   ['no feed is scheduled', { streams: [stream({ registered: false })] }, NOT_POLLING],
@@ -147,23 +138,19 @@ test.each<Case>([
   [
     'created a moment ago, first check failed',
     { streams: AWAITING, gaps: [gap({ reason: 'error' })] },
-    ['degraded', null, null],
+    LOST,
   ],
-  ['a check that could not be stored', { events: [event('poll_log_failed')] }, NOT_OBSERVED],
+  ['a check that could not be stored', { events: FAILED }, NOT_OBSERVED],
   ['a backup was restored', { events: [event('restore_detected')] }, NOT_OBSERVED],
   ['the log was pruned', { events: [event('log_pruned')] }, NOT_OBSERVED],
   ['the feed was replaced', { events: [event('feed_replaced')] }, NOT_OBSERVED],
   ['the clock jumped two minutes forward', { events: [jump(120 * S)] }, NOT_OBSERVED],
   ['the clock jumped two minutes back', { events: [jump(-120 * S)] }, NOT_OBSERVED],
-  ['the clock jumped by exactly a minute', { events: [jump(60 * S)] }, ['complete', null, 0]],
-  [
-    'the process was down and missed nothing',
-    { events: [event('process_down')] },
-    ['complete', null, 0],
-  ],
+  ['the clock jumped by exactly a minute', { events: [jump(60 * S)] }, WHOLE],
+  ['the process was down and missed nothing', { events: [event('process_down')] }, WHOLE],
   [
     'stalled and an unobserved period: stalled takes precedence',
-    { streams: STALLED, events: [event('poll_log_failed')] },
+    { streams: STALLED, events: FAILED },
     NOT_POLLING,
   ],
 ])('coverage: %s', (_, { streams = LIVE, log, active = true, ...more }, expected) => {
@@ -315,49 +302,45 @@ const NONE: DeliveryCounts = {
   unknown: 0,
 }
 
-test.each<[string, Partial<DeliveryCounts> & { capped?: true }, object, object]>([
-  ['nothing', {}, { suppressed_24h: 0, ceiling_reached: false }, { resolved: true, sampled: 0 }],
+test.each<[string, Partial<DeliveryCounts> & { capped?: true }, number, boolean, object]>([
+  ['nothing', {}, 0, false, { resolved: true, sampled: 0 }],
   [
     'stale ones do not count toward the ceiling',
     { stale: 3 },
-    { suppressed_24h: 3, ceiling_reached: false },
+    3,
+    false,
     { resolved: true, stale: 3 },
   ],
-  [
-    'one at the ceiling',
-    { ceiling: 1 },
-    { suppressed_24h: 1, ceiling_reached: true },
-    { resolved: true, unresolved_reason: null },
-  ],
+  ['one at the ceiling', { ceiling: 1 }, 1, true, { resolved: true, unresolved_reason: null }],
   [
     'more than can be stored',
     { ceiling: 500, capped: true },
-    { suppressed_24h: 500, ceiling_reached: true },
+    500,
+    true,
     { resolved: false, sample_truncated: true, unresolved_reason: 'ceiling_records_capped' },
   ],
   [
     'an unknown reason',
     { unknown: 1, stale: 1 },
-    { suppressed_24h: 2, ceiling_reached: true },
+    2,
+    true,
     { resolved: false, unresolved_reason: 'reason_unknown' },
   ],
   [
-    'low relevance, and what a model judged irrelevant, are counted separately',
+    'low relevance and irrelevant are counted separately',
     { low_relevance: 5, irrelevant: 1 },
-    { suppressed_24h: 0, ceiling_reached: false },
+    0,
+    false,
     { resolved: true, low_relevance: 5, irrelevant: 1, sampled: 6 },
   ],
-  [
-    'dead is failed, refused is rejected',
-    { dead: 2, failed: 3, delivered: 4 },
-    { delivered_24h: 4, failed_24h: 2, rejected_24h: 3 },
-    {},
-  ],
-])('counters: %s', (_, { capped = false, ...counts }, counters, breakdown) => {
+  ['dead is failed, refused is rejected', { dead: 2, failed: 3, delivered: 4 }, 0, false, {}],
+])('counters: %s', (_, { capped = false, ...counts }, suppressed_24h, ceiling_reached, parts) => {
   const found = countersOf({ ...NONE, ...counts }, capped)
 
-  expect(found).toMatchObject(counters)
-  expect(found.suppressed_breakdown).toMatchObject(breakdown)
+  const { delivered = 0, dead = 0, failed = 0 } = counts
+  const ends = { delivered_24h: delivered, failed_24h: dead, rejected_24h: failed }
+  expect(found).toMatchObject({ suppressed_24h, ceiling_reached, ...ends })
+  expect(found.suppressed_breakdown).toMatchObject(parts)
 })
 
 describe('cadence', () => {
