@@ -1,19 +1,23 @@
 // Goal: a second platform of the same kind is read beside it, each with its own items and budget.
 // Method: the program as it ships, on two simulated platforms with different worlds.
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 
 import { startSandbox } from '../../sandbox/server/sandbox.ts'
+import { once } from '../../src/core/base/lazy.ts'
+import { addAccounts } from '../support/accounts.ts'
 import { tempFolder } from '../support/folder.ts'
 import { runForumd, startProcess } from '../support/process.ts'
 import { untilMet } from '../support/source-program.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
+import { operatorKey } from './operator-fixture.ts'
 
 setDefaultTimeout(60_000)
 
-const start = (seed: number) =>
-  startSandbox({ port: 0, seed, speed: 0, world: 'seeded', now: Date.now })
+const start = (seed: number, now = Date.now) =>
+  startSandbox({ port: 0, seed, speed: 0, world: 'seeded', now })
 
-test('a second platform of this kind has a budget of its own, is watched, and is down alone', async () => {
+test('a second platform of this kind is configured, read and watched beside the first', async () => {
   const [first, second] = [await start(1), await start(2)]
   await using stack = new AsyncDisposableStack()
   stack.defer(() => first.stop())
@@ -82,9 +86,8 @@ base_url = `
     expect(watched).toMatchObject({ status: 200 })
     const polls = () => at.requests.filter(({ path }) => path.startsWith(`/r/${board}/new`))
     await untilMet(() => polls().length > 0)
-    return { id: watched.body.id, polls }
   }
-  const of_first = await polled('forum', first)
+  await polled('forum', first)
   await polled('other', second)
 
   const check = (text: string) => {
@@ -100,20 +103,93 @@ base_url = `
   writeFileSync(config, `${tables}"${second.url}"\n`)
   const tested = await runForumd(['source', 'test', 'other', '--json', '--config', config])
   expect(JSON.parse(tested).sources).toMatchObject([{ name: 'other', verdict: 'works' }])
+})
 
-  const before = of_first.polls().length
-  await second.stop()
-  const down = await call('/api/forum/posts?subforum=coffee&limit=2&source=other')
-  expect(down.status).toBeGreaterThanOrEqual(500)
-  const { body: popular } = await call('/api/forum/subforums/popular?limit=1')
-  const up = await call(`/api/forum/posts?subforum=${popular.subforums[0].name}&limit=2`)
-  expect(up.status).toBe(200)
-  const { body: now } = await call('/api/forum/sources')
-  expect(now.sources).toMatchObject([
-    { state: { status: 'works', fault: null } },
-    { state: { status: 'fails', fault: 'unavailable', since: expect.any(String) } },
+const MINUTE = 60_000
+type Platform = Awaited<ReturnType<typeof start>>
+
+/** Ten minutes of the first of two platforms: what it was requested, its budget and its health. */
+async function besideOne(end: (second: Platform) => unknown) {
+  let now = () => Date.UTC(2026, 0, 1)
+  await using second = await start(2, () => now())
+  await using it = await startTestDaemon({
+    world: 'seeded',
+    change(config) {
+      const [home] = config.source
+      if (home?.kind !== 'reddit') return expect.unreachable()
+      home.accounts.allow_anonymous = false
+      config.source.push({ ...home, name: 'other', base_url: second.url })
+    },
+  })
+  now = it.clock.now
+  const at = { source: 'other', base_url: second.url }
+  addAccounts(it, [
+    { name: 'a', ...loginOf(it.sandbox) },
+    { name: 'b', at, ...loginOf(second) },
   ])
-  await untilMet(() => of_first.polls().length > before)
-  const { body: health } = await call(`/forum/monitor/health?id=${of_first.id}`)
-  expect(health.stream_liveness).toMatchObject({ status: 'live' })
+  const operator = operatorKey(it)
+  const poolOf = async (name: string) =>
+    (await it.call('/operator/pool', {}, operator)).body.accounts.find(
+      (account: { name: string }) => account.name === name,
+    )
+  await it.clock.advance(MINUTE)
+  const monitor = (source: string) =>
+    it.send('/forum/monitor/add', {
+      filter_spec: { source, subforum: 'coffee', kind: 'post' },
+      targets: 'none',
+    })
+  const { id } = (await monitor('forum')).body
+  const { id: other } = (await monitor('other')).body
+  await it.clock.advance(5 * MINUTE)
+  await end(second)
+  await it.clock.advance(10 * MINUTE)
+  const healthOf = async (of: string) => (await it.call(`/forum/monitor/health?id=${of}`)).body
+  const { status, budget } = await poolOf('a')
+  const { coverage, stream_liveness, sources } = await healthOf(id)
+  const requests = it.sandbox.requests.map((sent) => [sent.at, sent.path, sent.query, sent.user])
+  // A read is repeated after a pause, and the clock would wait for one that it knows of.
+  const read = fetch(`${it.url()}/api/forum/posts?subforum=coffee&limit=2&source=other`, {
+    headers: { authorization: `Bearer ${it.key}` },
+  })
+  await it.clock.advance(MINUTE)
+  return {
+    first: {
+      requests,
+      account: { status, budget },
+      health: { coverage, stream_liveness, sources },
+      answers: (await it.call('/api/forum/posts?subforum=coffee&limit=2')).status,
+    },
+    states: (await it.call('/api/forum/sources')).body.sources.map(
+      ({ state }: { state: { status: string } }) => state.status,
+    ),
+    read: (await read).status,
+    liveness: (await healthOf(other)).stream_liveness.status,
+  }
+}
+
+const loginOf = (platform: Platform) => {
+  const { username, cookies } =
+    platform.overview().accounts.find(({ flags }) => !flags.suspended) ?? expect.unreachable()
+  return { username, cookies }
+}
+
+describe('a second platform that', () => {
+  const calm = once(() => besideOne(() => {}))
+
+  test.each<[string, (second: Platform) => unknown]>([
+    ['refuses connections', (it) => it.stop()],
+    ['answers 503', (it) => it.addFault({ path: '/', fault: '5xx' })],
+    ['bans its account', (it) => it.addFault({ path: '/', fault: 'block_403_html' })],
+  ])('%s leaves polls, budget and health of the first as they are', async (_, end) => {
+    const { first, ...both_up } = await calm()
+    expect(both_up).toMatchObject({ states: ['works', 'works'], read: 200, liveness: 'live' })
+    expect(first.requests.length).toBeGreaterThan(10)
+    expect(first).toMatchObject({ account: { status: 'ready' }, answers: 200 })
+
+    const { first: beside, ...down } = await besideOne(end)
+    expect(beside).toEqual(first)
+    expect(down).toMatchObject({ states: ['works', 'fails'] })
+    expect(down.read).toBeGreaterThanOrEqual(500)
+    expect(down.liveness).not.toBe('live')
+  })
 })

@@ -27,6 +27,8 @@ const STILL = { now: () => 0, mono: () => 0, sleep: () => Promise.resolve() }
 
 export type NewAccount = {
   name: string
+  /** A further source, with its own sandbox; none: the first. */
+  at?: { source: string; base_url: string }
   username?: string
   /** None: it has to be signed in. */
   cookies?: Readonly<Record<string, string>>
@@ -44,13 +46,16 @@ export function addAccounts(daemon: TestDaemon, accounts: readonly NewAccount[])
   }
   const { db, ring, close } = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
   const now = clock.now()
-  for (const { name, username = name, cookies, secrets, status } of accounts)
+  for (const { name, at, username = name, cookies, secrets, status } of accounts)
     insertAccount(db, ring, {
       id: `acc_${name}`,
       name,
+      source: at?.source,
       username,
       secrets: secrets ?? { kind: 'session', password: null, totp_secret: null },
-      jar: cookies ? { text: jarText(sandbox.url, cookies), expires_at: null } : null,
+      jar: cookies
+        ? { text: jarText(at?.base_url ?? sandbox.url, cookies), expires_at: null }
+        : null,
       proxy_id: null,
       status: status ?? (cookies ? newStatus(now) : unsigned(now)),
       created_at: now,
