@@ -3486,8 +3486,8 @@ export interface components {
         since: string | null
         last_request_at: string | null
         requests_last_minute: number
-        /** @description Limit of requests a minute. */
-        requests_per_minute: number
+        /** @description Limit of requests a minute; null: no answer has named one yet. */
+        requests_per_minute: number | null
       }
       /** @description Time at which the source ends; null: no end is planned. */
       ends_at: string | null

@@ -477,7 +477,7 @@ const stateOf = (
   ...state,
   since: iso(since),
   last_request_at: iso(last_request_at),
-  requests_per_minute,
+  requests_per_minute: requests_per_minute || null,
 })
 
 /** The sources as callers see them, the default first. */

@@ -57,7 +57,7 @@ base_url = `
       kind: 'reddit',
       url: second.url,
       proof: 'time_listing',
-      state: { status: 'never_tried' },
+      state: { status: 'never_tried', requests_per_minute: null },
     },
   ])
   expect(sources[1].capabilities).toEqual(

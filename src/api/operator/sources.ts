@@ -352,7 +352,7 @@ function standingOf({ state, lag_s, open_gaps, partial }: Facts): Standing {
     return {
       state: 'late',
       text: `it is read ${Math.round((lag_s ?? 0) / 60)} minutes late`,
-      fix: `Allow more than ${state.requests_per_minute} requests a minute, or watch fewer places`,
+      fix: `Allow more than ${state.requests_per_minute ?? 'its'} requests a minute, or watch fewer places`,
     }
   if (open_gaps > 0)
     return {

@@ -32,7 +32,10 @@ const sourceShape = z
         since: z.string().nullable().describe('Start of the present status.'),
         last_request_at: z.string().nullable(),
         requests_last_minute: z.number(),
-        requests_per_minute: z.number().describe('Limit of requests a minute.'),
+        requests_per_minute: z
+          .number()
+          .nullable()
+          .describe('Limit of requests a minute; null: no answer has named one yet.'),
       })
       .describe('State of the source, by its own answers since the start.'),
     ends_at: z.string().nullable(),

@@ -106,7 +106,7 @@ function SourceCard({ source, known, again }: SourceCardProps) {
           feeds === 0 ? null : ['Last poll', <Time key="poll" at={source.last_check_at} />],
           [
             'Requests',
-            `${count(state.requests_last_minute)} in the last minute, at most ${count(state.requests_per_minute)}`,
+            `${count(state.requests_last_minute)} in the last minute${state.requests_per_minute === null ? '' : `, at most ${count(state.requests_per_minute)}`}`,
           ],
           source.account_by === null
             ? null
