@@ -40,7 +40,7 @@ export function readLedger(data: string): LedgerTotals {
       ),
       strayed: count(
         `SELECT (SELECT count(*) FROM messages b
-                  WHERE b.seq IS NOT NULL AND b.row <= (SELECT message FROM projections WHERE name = 'inbox')
+                  WHERE b.seq IS NOT NULL AND b.row <= (SELECT value + 0 FROM loop_state WHERE loop = 'projection' AND name = 'inbox')
                     AND NOT EXISTS (SELECT 1 FROM inbox_matches WHERE message = b.row))
               + (SELECT count(*) FROM inbox_items i WHERE NOT EXISTS (SELECT 1 FROM inbox_matches m
                    JOIN messages b ON b.row = m.message WHERE m.item = i.row))`,

@@ -288,7 +288,7 @@ test('a delivery whose attempts crash the process is abandoned after twenty', as
   it.put('dlv_1')
   for (let n = 1; n <= 20; n++) {
     it.db.run(
-      "INSERT INTO claims SELECT 'boot_dead', json_array(json_array(row, 0)) FROM deliveries WHERE status = 'pending'",
+      "INSERT INTO loop_state SELECT 'claims', 'boot_dead', json_array(json_array(row, 0)) FROM deliveries WHERE status = 'pending'",
     )
     it.receiver.answers.push({ hang: true })
     it.die()

@@ -370,7 +370,7 @@ test('a body with a wrong checksum is never sent', async () => {
 
 test('what a transaction writes and claims is sent after its commit, and not after a rollback', async () => {
   await using it = await startDelivering()
-  const claims = () => it.db.query('SELECT rows FROM claims').values()
+  const claims = () => it.db.query("SELECT value FROM loop_state WHERE loop = 'claims'").values()
   const putAndClaim = (id: string) => {
     it.put(id)
     it.sender.claimWithin({ rows: new Set(), webhook_ids: ['wh_1'] })

@@ -25,7 +25,6 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   bundles: { plain: 'customer_id monitor_id webhook_id' },
   candidates: { content: 'item', plain: 'monitor_id item_id' },
   checks: { plain: 'cut_reason' },
-  claims: { plain: 'run_id rows' },
   confirmation_mails: { person: 'address', plain: 'customer_id' },
   customers: { customer: 'name', plain: 'id plan' },
   deliveries: {
@@ -43,7 +42,6 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   feeds: { customer: 'key place', plain: 'source kind last_fault state' },
   gaps: { plain: 'reason anchor_ids' },
   holds: { plain: 'id customer_id tier' },
-  host_paces: { plain: 'host state' },
   idempotent_writes: { sealed: 'answer', plain: 'key_id route name body_hash' },
   inbox_actions: {
     customer: 'change previous',
@@ -66,6 +64,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
     content: 'body reason',
     plain: 'monitor_id item_id customer_id outcome model fault',
   },
+  loop_state: { plain: 'loop name value' },
   matches: { plain: 'monitor_id item_id' },
   message_items: { plain: 'item_id' },
   messages: { content: 'body', plain: 'monitor_id event digest' },
@@ -76,7 +75,6 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
     plain: 'id customer_id baseline_item_id webhook_ids pause_reason attention',
   },
   observation_events: { plain: 'kind' },
-  projections: { plain: 'name' },
   operator_actions: {
     customer: 'key_name subject_name',
     person: 'address',

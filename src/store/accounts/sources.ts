@@ -65,12 +65,13 @@ export const removeStoredSource = (db: Db, name: string): boolean =>
 /** The last requests to a host of sources, as its clients stored them; null before the first. */
 export const findHostPace = (db: Db, host: string): string | null =>
   db
-    .query<{ state: string }, [{ host: string }]>('SELECT state FROM host_paces WHERE host = $host')
-    .get({ host })?.state ?? null
+    .query<{ value: string }, [{ host: string }]>(
+      "SELECT value FROM loop_state WHERE loop = 'pace' AND name = $host",
+    )
+    .get({ host })?.value ?? null
 
 export function putHostPace(db: Db, host: string, state: string): void {
   db.query(
-    `INSERT INTO host_paces (host, state) VALUES ($host, $state)
-         ON CONFLICT (host) DO UPDATE SET state = excluded.state`,
+    "INSERT OR REPLACE INTO loop_state (loop, name, value) VALUES ('pace', $host, $state)",
   ).run({ host, state })
 }

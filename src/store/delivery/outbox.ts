@@ -199,7 +199,7 @@ function interleave(queues: readonly number[][]): number[] {
   return positions.flat()
 }
 
-// The pending rows are the queue. Memory holds which of them are in flight; `claims` repeats it for other processes and
+// The pending rows are the queue. Memory holds which of them are in flight; `loop_state` repeats it for other processes and
 // for the next start, which counts them as interrupted.
 
 /** Interrupted attempts, by a crash or an internal failure, after which a delivery is dead-lettered. */
@@ -283,7 +283,7 @@ type Claim = Pick<ClaimedDelivery, 'row' | 'attempts'>
 /** Stores which deliveries are in flight. */
 export function storeClaims(db: Db, run_id: string, in_flight: readonly Claim[]): void {
   db.query(
-    `INSERT INTO claims (run_id, rows) VALUES ($run_id, $rows) ON CONFLICT DO UPDATE SET rows = excluded.rows`,
+    "INSERT OR REPLACE INTO loop_state (loop, name, value) VALUES ('claims', $run_id, $rows)",
   ).run({
     run_id,
     rows: JSON.stringify(in_flight.map(({ row, attempts }) => [row, attempts])),
@@ -506,7 +506,7 @@ export function recoverClaims(db: Db, retry_delays_s: readonly number[], now: nu
     const { changes } = db.run(
       `UPDATE deliveries SET interrupted = interrupted + 1 WHERE row IN ${IN_FLIGHT}`,
     )
-    db.run('DELETE FROM claims')
+    db.run("DELETE FROM loop_state WHERE loop = 'claims'")
     deadLetter(db, 'TRUE')
     const clamp = db.query(
       `UPDATE deliveries SET next_attempt_at = $latest

@@ -6,8 +6,9 @@ export const pendingDeliveries = (columns: string): string =>
   `(SELECT ${columns} FROM deliveries INDEXED BY deliveries_due WHERE status = 'pending')`
 
 /** SQL of the rows of deliveries in flight. */
-export const IN_FLIGHT = `(SELECT f.row FROM claims, json_each(claims.rows) c
-   JOIN deliveries f ON f.row = c.value ->> 0 AND f.attempts = c.value ->> 1 AND f.status = 'pending')`
+export const IN_FLIGHT = `(SELECT f.row FROM loop_state s, json_each(s.value) c
+   JOIN deliveries f ON f.row = c.value ->> 0 AND f.attempts = c.value ->> 1 AND f.status = 'pending'
+  WHERE s.loop = 'claims')`
 
 /** SQL condition of the index on deliveries that failed in this round and wait for another attempt. */
 export const RETRYING = "status = 'pending' AND retry_index > 0"

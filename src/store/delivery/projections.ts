@@ -12,7 +12,7 @@ import { insertInbox } from '../inbox/items.ts'
 import { unpackBody } from './messages.ts'
 
 // Kept items, inbox and archive follow the messages of matches after their commit, each from where it is: nothing on the path
-// of a match waits for them. The name of each, and what it has read, is in `projections`.
+// of a match waits for them. The name of each, and what it has read, is in `loop_state`.
 
 export const PROJECTIONS = ['inbox', 'archive'] as const
 type Projection = (typeof PROJECTIONS)[number]
@@ -21,6 +21,9 @@ type Projection = (typeof PROJECTIONS)[number]
 export type MatchMessage = { row: number; monitor_id: string; body: Uint8Array; matched_at: number }
 
 type Row = MatchMessage & { customer_id: string; seq: number | null }
+
+/** SQL of the message up to which a projection has read. */
+const READ_UNTIL = "(SELECT value + 0 FROM loop_state WHERE loop = 'projection' AND name = $name)"
 
 /** Messages of one step, which takes milliseconds. */
 const AT_ONCE = 100
@@ -32,7 +35,7 @@ export const listUnread = (db: Db, name: Projection, limit: number): Row[] =>
       .query<Row, [{ name: string; limit: number }]>(
         `SELECT g.row, g.monitor_id, g.seq, g.body, g.matched_at, m.customer_id
            FROM messages g JOIN monitors m ON m.id = g.monitor_id
-          WHERE g.row > (SELECT message FROM projections WHERE name = $name) AND g.event IS NULL AND g.body IS NOT NULL
+          WHERE g.row > ${READ_UNTIL} AND g.event IS NULL AND g.body IS NOT NULL
           ORDER BY g.row LIMIT $limit + 0`,
       )
       .iterate({ name, limit }),
@@ -42,7 +45,7 @@ export const listUnread = (db: Db, name: Projection, limit: number): Row[] =>
 /** Notes up to which message a projection has read. */
 export const noteRead = (db: Db, name: Projection, message: number): void =>
   void db
-    .query('UPDATE projections SET message = $message WHERE name = $name')
+    .query("UPDATE loop_state SET value = $message WHERE loop = 'projection' AND name = $name")
     .run({ name, message })
 
 /** Messages that a projection has not read. */
@@ -50,7 +53,7 @@ export const countUnread = (db: Db, name: Projection): number =>
   db
     .query<{ n: number }, [{ name: string }]>(
       `SELECT count(*) AS n FROM messages
-        WHERE row > (SELECT message FROM projections WHERE name = $name) AND event IS NULL AND body IS NOT NULL`,
+        WHERE row > ${READ_UNTIL} AND event IS NULL AND body IS NOT NULL`,
     )
     .get({ name })?.n ?? 0
 
@@ -58,8 +61,8 @@ export const countUnread = (db: Db, name: Projection): number =>
 export const skipUnread = (db: Db, name: Projection): void =>
   void db
     .query(
-      `UPDATE projections SET message = (SELECT coalesce(max(row), 0) FROM messages)
-        WHERE name = $name AND message < (SELECT coalesce(max(row), 0) FROM messages)`,
+      `UPDATE loop_state SET value = (SELECT coalesce(max(row), 0) FROM messages)
+        WHERE loop = 'projection' AND name = $name AND value + 0 < (SELECT coalesce(max(row), 0) FROM messages)`,
     )
     .run({ name })
 

@@ -453,12 +453,17 @@ CREATE INDEX kept_items_thread ON kept_items (thread) WHERE thread IS NOT NULL;
 CREATE INDEX kept_items_author ON kept_items (source, author) WHERE author IS NOT NULL;
 CREATE INDEX kept_items_old ON kept_items (last_kept_at);
 
--- Readers of the messages of matches, each with the row up to which it has read: inbox, with the kept items, and archive.
-CREATE TABLE projections (
-  name            TEXT    PRIMARY KEY,
-  message         INTEGER NOT NULL
+-- State of the daemon's loops by name. projection: a reader of the messages of matches, with the row up to which it has read: inbox,
+-- with the kept items, and archive. claims: deliveries in flight of a run, as JSON list of [row, attempts before this one]; a delivery
+-- with more attempts than that has an outcome, and is in flight no more: the list is written with a claim, not with each outcome.
+-- pace: requests of the last minute to a host of sources, and its pause, as JSON: a restart keeps to both.
+CREATE TABLE loop_state (
+  loop            TEXT    NOT NULL CHECK (loop IN ('projection', 'claims', 'pace')),
+  name            TEXT    NOT NULL,
+  value           TEXT    NOT NULL,
+  PRIMARY KEY (loop, name)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO projections VALUES ('inbox', 0), ('archive', 0);
+INSERT INTO loop_state VALUES ('projection', 'inbox', '0'), ('projection', 'archive', '0');
 
 -- Erased items, without their text. seq grows with each erasure: a store of its own follows it. reason author_gone: its
 -- text stays, and its author is erased.
@@ -508,13 +513,6 @@ CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_
 -- Health counts deliveries by the day on which they ended, not on which they were created.
 CREATE INDEX deliveries_delivered ON deliveries (monitor_id, delivered_at) WHERE delivered_at IS NOT NULL;
 CREATE INDEX deliveries_undelivered ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
-
--- Deliveries in flight. rows: JSON list of [row, attempts before this one]. A delivery with more attempts than that has an
--- outcome, and is in flight no more: rows are written with a claim, not with each outcome.
-CREATE TABLE claims (
-  run_id          TEXT    PRIMARY KEY,
-  rows            TEXT    NOT NULL
-) STRICT, WITHOUT ROWID;
 
 -- headers, body_start: some headers of the receiver's response as JSON, and the beginning of its body, redacted. Keyed
 -- by row, so that attempts are stored in the order of their deliveries; ids would scatter them.
@@ -567,12 +565,6 @@ CREATE TABLE source_accounts (
   source          TEXT    PRIMARY KEY,
   credential      BLOB    NOT NULL,
   created_at      INTEGER NOT NULL
-) STRICT;
-
--- Requests of the last minute to each host of further sources, and its pause, as JSON: a restart keeps to both.
-CREATE TABLE host_paces (
-  host            TEXT    PRIMARY KEY,
-  state           TEXT    NOT NULL
 ) STRICT;
 
 -- The operator's accounts on the platform. secrets and jar are sealed; an oauth account's jar is its access token.

@@ -43,13 +43,13 @@ const ROWS: Readonly<Record<number, string>> = {
              (1001, 'dlv_2', 'cus_1', 'mon_1', 'wh_1', 'pending', NULL, 2, 2, 1, 1, 9000, 'http_503', 1300, NULL),
              (3000, 'dlv_3', 'cus_1', 'mon_2', 'wh_2', 'dead', NULL, 6, 6, 2, 0, NULL, 'timeout', 1300, NULL),
              (2000, 'dlv_4', 'cus_1', 'mon_1', NULL, 'suppressed', 'stale_item', 0, 0, 1, 0, NULL, NULL, 1300, NULL);
-    INSERT INTO claims VALUES ('boot-1', '[[1001,2]]');
+    INSERT INTO loop_state VALUES ('claims', 'boot-1', '[[1001,2]]');
     INSERT INTO attempts (delivery_row, n, started_at, ended_at, http_status, error)
       VALUES (1000, 1, 1240, 1250, 204, NULL), (1001, 1, 1310, 1320, 503, 'http_503');
     INSERT INTO monitor_days VALUES ('mon_1', 20000, 3, 1, NULL, NULL), ('mon_1', 19990, 0, 0, 1727222400000, '[]');
     INSERT INTO sources VALUES ('cats', 'discourse', 'https://cats.example', 1000);
     INSERT INTO source_accounts VALUES ('meta', x'ab', 1000);
-    INSERT INTO host_paces VALUES ('forum.example', '{"times":[1000],"reserved":2,"paused_until":null}');
+    INSERT INTO loop_state VALUES ('pace', 'forum.example', '{"times":[1000],"reserved":2,"paused_until":null}');
     INSERT INTO proxies VALUES ('prx_1', 'home', x'aa', 1000, 2000, NULL);
     INSERT INTO accounts (id, name, kind, username, secrets, jar, jar_expires_at, proxy_id, revision, status, login_failures, next_login_at, created_at, last_used_at, last_ok_at)
       VALUES ('acc_1', 'main', 'session', 'ann_w', x'bb', x'cc', 99000, 'prx_1', 4, '{"state":"cooling","state_reason":"throttled","state_since":1000,"cooling_until":9000,"strikes":2,"probes":1,"probe_at":9500}', 0, NULL, 1000, 2000, 1900),
