@@ -15,7 +15,7 @@ type Place = { querySelectorAll(selector: string): Iterable<PageElement> }
 declare const document: Place & { body: PageElement; querySelector(selector: string): Place | null }
 
 /** Timeout for content to appear on a busy machine. */
-const APPEARS_MS = 15_000
+const APPEARS_MS = 60_000
 /** Polls by interval: an idle page produces no animation frames. */
 const POLLING = { polling: 50 }
 

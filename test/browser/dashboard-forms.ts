@@ -231,7 +231,7 @@ export function formStories(fixture: () => Dashboard) {
       await client.open('/monitors/new', 'No filter yet')
       await client.waitFor('document.querySelector(\'input[placeholder="default: 60"]\') !== null')
       await client.type('Subforums', 'breda')
-      await client.press('Create monitor', 'cannot be watched; did you mean bread?')
+      await client.press('Create monitor', 'Breda cannot be watched at forum; did you mean bread?')
       expect(client.strange).toEqual([])
     },
   )

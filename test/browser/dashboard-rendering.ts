@@ -93,12 +93,7 @@ const CUSTOMER: readonly PageCheck[] = [
 const OPERATOR: readonly PageCheck[] = [
   { name: 'system', path: '', text: 'Reserve file for a full disk', drawn: '.chart canvas' },
   { name: 'pool', path: '/pool', text: 'house_two' },
-  {
-    name: 'sources',
-    path: '/sources',
-    text: 'an item for every id',
-    press: '15 capabilities, 15 not supported',
-  },
+  { name: 'sources', path: '/sources', text: 'at most 6,000', press: 'Details' },
   { name: 'customers', path: '/customers', text: 'on this daemon' },
   { name: 'customer-new', path: '/customers', text: 'on this daemon', press: 'New customer' },
   { name: 'customer', path: '/customers/CUSTOMER', text: 'Usage of 30 days' },
@@ -112,7 +107,7 @@ const OPERATOR: readonly PageCheck[] = [
     press: 'Remove house_two',
     brief: true,
   },
-  { name: 'source-add', path: '/sources', text: 'an item for every id', press: 'Add source' },
+  { name: 'source-add', path: '/sources', text: 'at most 6,000', press: 'Add source' },
   { name: 'system-monitors', path: '/monitors', text: 'Monitors of all customers' },
   { name: 'system-deliveries', path: '/deliveries', text: 'The bakery' },
   { name: 'credits', path: '/customers/CUSTOMER', text: 'Usage of 30 days', press: 'Add credits' },

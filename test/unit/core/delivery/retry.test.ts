@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 
 import * as fc from 'fast-check'
 
-import { type Attempt, judgeAttempt } from '../../../../src/core/delivery/retry.ts'
+import { type Attempt, judgeAttempt, limitWait } from '../../../../src/core/delivery/retry.ts'
 
 const RETRY_SCHEDULE = { retry_delays_s: [0, 5, 30, 120, 300, 780], jitter: 0.2 }
 
@@ -123,4 +123,24 @@ test.each([
 
 test('a wait is never shorter than Retry-After, for any jitter', () => {
   expect(judgeAttempt(answered(429, 5), 0, RETRY_SCHEDULE, 0)).toMatchObject({ delay_ms: 5_000 })
+})
+
+test('other deliveries to a receiver wait after 429, and after 503 if it says for how long', () => {
+  const waits = [
+    [429, null],
+    [429, 60],
+    [503, null],
+    [503, 60],
+    [500, 60],
+    [504, 60],
+  ] as const
+
+  expect(waits.map(([status, after_s]) => limitWait(answered(status, after_s))?.wait_s)).toEqual([
+    5,
+    60,
+    undefined,
+    60,
+    undefined,
+    undefined,
+  ])
 })
