@@ -71,25 +71,18 @@ function unsigned(fault: { kind: string; retry_after_s?: number | null }): Sourc
 }
 
 /**
- * Actions of the account with `token`. Each request that changes something is sent once; fullnames
- * are those of this server's ids.
+ * Actions of the account of a call. Each request that changes something is sent once; fullnames are those of this server's ids.
+ * `now` is epoch ms by the server's clock.
  */
-export function createActs({
-  api,
-  token,
-  site_url,
-}: {
-  api: Api
-  token: string
-  site_url: string
-}) {
-  const client: CallerClient = api.client.as({ authorization: `Bearer ${token}` })
+export function lemmyActs(api: Api, site_url: string, now: () => number) {
+  const clientOf = ({ credential }: ActCall): CallerClient =>
+    api.client.as({ authorization: `Bearer ${credential}` })
 
-  async function write(path: string, body: unknown, call: HttpCall): Promise<Acted<unknown>> {
+  async function write(path: string, body: unknown, call: ActCall): Promise<Acted<unknown>> {
     const server = await api.server(call)
     if (!server.ok) return server
     const at = `${server.value.dialect.base}${path}`
-    const answer = await client.write({ path: at, method: 'POST', body }, call)
+    const answer = await clientOf(call).write({ path: at, method: 'POST', body }, call)
     if (!answer.ok) return answer
     const { status, value } = answer.value
     return status < 300 ? ok(value) : { ok: false, fault: refusalOf(answer.value) }
@@ -98,11 +91,11 @@ export function createActs({
   /** The post of a fullname, and the comment that is replied to. */
   async function parentOf(
     fullname: string,
-    call: HttpCall,
+    call: ActCall,
   ): Promise<Outcome<{ post_id: number; parent_id?: number }>> {
     const id = Number(fullname.slice(3))
     if (fullname.startsWith('t3_')) return ok({ post_id: id })
-    const view = await api.byId('comment', id, call, client)
+    const view = await api.byId('comment', id, call, clientOf(call))
     if (!view.ok) return view
     const post_id = idAt(fieldsOf(view.value?.['comment']), 'post_id')
     return post_id === null
@@ -111,10 +104,11 @@ export function createActs({
   }
 
   return {
+    login: (account, call) => signIn(api, account, now(), call),
     /** Replies to a post or a comment; `text` is Markdown. */
     async comment(
       { parent, text }: { parent: string; text: string },
-      call: HttpCall,
+      call: ActCall,
     ): Promise<Acted<Posted>> {
       const place = await parentOf(parent, call)
       if (!place.ok) return place
@@ -128,7 +122,7 @@ export function createActs({
     /** `id` is a fullname. */
     async vote(
       { id, direction }: { id: string; direction: Direction },
-      call: HttpCall,
+      call: ActCall,
     ): Promise<Acted<null>> {
       const server = await api.server(call)
       if (!server.ok) return server
@@ -143,13 +137,18 @@ export function createActs({
     },
 
     /** Sends a private message. The platform has no subjects: it becomes the first line. */
-    async send(
+    async message(
       { to, subject, text }: { to: string; subject: string; text: string },
-      call: HttpCall,
+      call: ActCall,
     ): Promise<Acted<SentMessage>> {
       const server = await api.server(call)
       if (!server.ok) return server
-      const answer = await api.get(server.value.dialect.person, { username: to }, call, client)
+      const answer = await api.get(
+        server.value.dialect.person,
+        { username: to },
+        call,
+        clientOf(call),
+      )
       if (!answer.ok) return answer
       const person = fieldsOf(fieldsOf(fieldsOf(answer.value)['person_view'])['person'])
       const recipient_id = idAt(person, 'id')
@@ -163,18 +162,7 @@ export function createActs({
       if (id === null) return UNKNOWN
       return ok({ id: String(id), thread_id: String(recipient_id), channel: 'mail' })
     },
-  }
-}
-
-/** The acts of the port; `now` is epoch ms by the server's clock. */
-export function lemmyActs(api: Api, site_url: string, now: () => number): CredentialActs {
-  const as = ({ credential }: ActCall) => createActs({ api, token: credential, site_url })
-  return {
-    login: (account, call) => signIn(api, account, now(), call),
-    comment: (request, call) => as(call).comment(request, call),
-    vote: (request, call) => as(call).vote(request, call),
-    message: (request, call) => as(call).send(request, call),
-  }
+  } satisfies CredentialActs
 }
 
 const UNKNOWN = { ok: false, fault: { kind: 'unknown' } } as const

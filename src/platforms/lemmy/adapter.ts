@@ -1,9 +1,9 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
-import type { Comment, Item, ItemLiveness, Node, Post } from '../../core/forum/items.ts'
+import type { Comment, Item, ItemLiveness, ItemState, Node, Post } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import { fromNode, toNode } from '../items.ts'
 import { inTurn, NOT_FOUND, SPANS_S } from '../lists.ts'
-import type { Listing, SourceReads } from '../port.ts'
+import type { ItemStates, Listing, SourceReads } from '../port.ts'
 import {
   actCapabilities,
   readCapabilities,
@@ -25,7 +25,6 @@ import {
   toPost,
   toUser,
 } from './readers.ts'
-import { lemmyStates } from './states.ts'
 import { cutTree } from './trees.ts'
 import { createIdWatch } from './watch.ts'
 
@@ -50,10 +49,6 @@ export function createLemmy(
   const api = createApi(options, software)
 
   const beside = { requests: 0 }
-  const byIdBeside: typeof api.byId = (...read) => {
-    beside.requests += 1
-    return api.byId(...read)
-  }
 
   /** The name that this server uses: without its own host. */
   const localName = (place: string): string => {
@@ -149,46 +144,27 @@ export function createLemmy(
       call,
     )
 
-  /** Posts or comments of an account. Version 3 pages both lists by the same number. */
-  async function contentOf<T>(
-    kind: 'post' | 'comment',
-    { name, sort, t, ...paging }: Paging & { name: string; sort: string; t: string | null },
+  /** Posts, comments or both of an account. Version 3 pages both lists by the same number. */
+  async function contentOf<T extends { created_utc: number }>(
+    kind: 'post' | 'comment' | 'item',
+    { name, sort, t, limit, after }: Paging & { name: string; sort: string; t: string | null },
     toRow: (view: Row) => T | null,
     call: HttpCall,
   ): Promise<Outcome<Listing<T>>> {
     const username = localName(name)
-    return list(
-      kind,
-      ({ generation }) => (generation === 'v4' ? '/person/content' : '/user'),
-      (dialect) =>
-        dialect.generation === 'v4'
-          ? { username, type_: `${kind}s` }
-          : { username, ...postSort(sort, t, dialect) },
-      toRow,
-      paging,
-      call,
-    )
-  }
-
-  async function overview(
-    query: Paging & { name: string; sort: string; t: string | null },
-    call: HttpCall,
-  ): Promise<Outcome<Listing<Item>>> {
-    const { after, name, sort, t } = query
     const server = await api.server(call)
     if (!server.ok) return server
     const { dialect } = server.value
-    const username = localName(name)
-    if (dialect.generation === 'v4') {
-      const path = '/person/content'
-      const page = await api.list('item', path, { username, type_: 'all' }, query, call)
-      return page.ok ? ok(toListing(page.value, (view) => toItem(view, base_url))) : page
-    }
-    const limit = Math.max(1, Math.floor(query.limit / 2))
-    const params = { username, ...postSort(sort, t, dialect) }
-    const page = await api.list('item', '/user', params, { limit, after }, call)
+    const is_v4 = dialect.generation === 'v4'
+    const are_two = kind === 'item' && !is_v4
+    const type_ = kind === 'item' ? 'all' : `${kind}s`
+    const params = { username, ...(is_v4 ? { type_ } : postSort(sort, t, dialect)) }
+    const each = are_two ? Math.max(1, Math.floor(limit / 2)) : limit
+    const paging = { limit: each, after }
+    const page = await api.list(kind, is_v4 ? '/person/content' : '/user', params, paging, call)
     if (!page.ok) return page
-    const listing = toListing(page.value, (view) => toItem(view, base_url))
+    const listing = toListing(page.value, toRow)
+    if (!are_two) return ok(listing)
     return ok({ ...listing, rows: listing.rows.toSorted((a, b) => b.created_utc - a.created_utc) })
   }
 
@@ -273,12 +249,10 @@ export function createLemmy(
     userComments: (query, call) => contentOf('comment', query, liveComment, call),
 
     async userItems({ tab, ...query }, call) {
-      if (tab === 'overview') return withoutNsfw(overview(query, call), call)
-      if (tab !== 'submitted' && tab !== 'comments')
-        return fail({ kind: 'unsupported', capability: 'userItems' })
-      const kind = tab === 'submitted' ? 'post' : 'comment'
+      const kind = TABS[tab]
+      if (kind === undefined) return fail({ kind: 'unsupported', capability: 'userItems' })
       const listing = contentOf(kind, query, (view) => toItem(view, base_url), call)
-      return kind === 'post' ? withoutNsfw(listing, call) : listing
+      return kind === 'comment' ? listing : withoutNsfw(listing, call)
     },
 
     async tree({ post_id: of_post, comment_id, sort, depth, limit }, call) {
@@ -398,6 +372,28 @@ export function createLemmy(
       ),
   }
 
+  /** One request for each. An id that the server does not know may be removed, deleted, private or rolled back. */
+  const states: ItemStates = async (fullnames, call) => {
+    const found = new Map<string, ItemState>()
+    for (const name of fullnames) {
+      beside.requests += 1
+      const view = await api.byId(name.startsWith('t3_') ? 'post' : 'comment', name.slice(3), call)
+      if (!view.ok) return view
+      const state = view.value === null ? 'absent' : livenessOf(view.value)
+      if (view.value === null || state !== 'live') {
+        if (state !== 'live' && state !== 'not_found') found.set(name, { state })
+        continue
+      }
+      const item = toItem(view.value, base_url)
+      const author_gone = fieldsOf(view.value['creator'])['deleted'] === true
+      if (item !== null) found.set(name, { state, item, author_gone })
+    }
+    // A server without its database states an absence too.
+    const has_absent = [...found.values()].some((it) => it.state === 'absent')
+    const works = has_absent ? await api.absence(call) : ok(null)
+    return works.ok ? ok(found) : works
+  }
+
   // Acts were not tried with PieFed, whose sign-in takes other fields.
   const acts =
     software === 'lemmy'
@@ -411,7 +407,7 @@ export function createLemmy(
       ...actCapabilities(acts),
       ...('vote' in acts ? (['downvote'] as const) : []),
     ]),
-    states: lemmyStates({ ...api, byId: byIdBeside }, base_url),
+    states,
     acts,
     authorization: null,
     reads: withUnsupported(reads, fromNode),
@@ -450,6 +446,11 @@ export function createLemmy(
   }
 }
 
+const TABS: Readonly<Record<string, 'post' | 'comment' | 'item'>> = {
+  overview: 'item',
+  submitted: 'post',
+  comments: 'comment',
+}
 /** The API lists one community or all. */
 const ONE_PLACE: Fault = { kind: 'rejected', status: 400 }
 const PLACE = /^!?[\w.-]{1,255}(?:@[a-z0-9](?:[a-z0-9.-]{0,252}[a-z0-9])?(?::\d{1,5})?)?$/i

@@ -59,8 +59,9 @@ const DOUBT_MS = 60_000
 const PAGES_MAX = 100
 /** What a place has answered holds for this time. */
 const OPEN_MS = 3_600_000
-/** So often one of the places of a list is asked again before: its moderators may have made it private. */
+/** Age at which a place of a list is asked again before, and time between two such: its moderators may have made it private. */
 const REOPEN_MS = 30_000
+const REOPEN_EACH_MS = 10_000
 /** The newest posts of a place, for several of its posts. */
 const NEWEST_MS = 5000
 const PLACES_MAX = 5000
@@ -201,7 +202,8 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     await inTurn([...ids], AT_ONCE, async (id) => ok(await isOpen(id, call)))
     const [oldest] = [...ids].toSorted((a, b) => askedAt(a) - askedAt(b))
     const now = clock.now()
-    if (oldest !== undefined && Math.min(now - reopened_at, now - askedAt(oldest)) > REOPEN_MS) {
+    const is_due = now - reopened_at >= REOPEN_EACH_MS
+    if (oldest !== undefined && is_due && now - askedAt(oldest) > REOPEN_MS) {
       reopened_at = now
       await newestOf(oldest, call)
     }

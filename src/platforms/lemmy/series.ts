@@ -45,8 +45,6 @@ export type Series = {
   listed_at: number
   /** The id after the newest: `due` has to be requested for the proof, `spare` if requests are left. */
   next: 'due' | 'spare' | 'known'
-  /** Posts that left the list since the step before. */
-  vanished: number[]
   summit: Summit | null
   /** Ids between listed rows that were requested, and those with an item; older ones weigh less. */
   found: [asked: number, live: number]
@@ -88,6 +86,8 @@ const BACKLOG_MAX = { post: 5000, comment: 1000 }
 export const baseOf = (kind: SeriesName): number => (kind === 'post' ? 0 : COMMENT_BASE)
 const idOf = (kind: SeriesName, view: Row): number => idAt(fieldsOf(view[kind]), 'id') ?? 0
 
+const authorOf = (view: Row): number => idAt(fieldsOf(view['creator']), 'id') ?? 0
+
 /** Epoch seconds of epoch ms. */
 export const seconds = (ms: number): number => Math.floor(ms / 1000)
 
@@ -107,7 +107,6 @@ export function newState(now: number): State {
     skipped_at: 0,
     listed_at: now,
     next: 'known',
-    vanished: [],
     summit: null,
     found: [0, 0],
     copy_s: 0,
@@ -160,7 +159,8 @@ export function climbed(
   // The copy of an item of another server has the time of that server.
   const own = views.filter((view) => fieldsOf(view[kind])['local'] !== false)
   const rows = own.map((view) => {
-    const [id, , , author] = toKnown(view, kind)
+    const id = idOf(kind, view)
+    const author = authorOf(view)
     const created_ms = createdOf(fieldsOf(view[kind]))
     const before = known.get(id)
     const is_same = redates && before?.[3] === author
@@ -173,7 +173,7 @@ export function climbed(
     // Lower ids are those of before: what they may still show is not lost.
     const holes = series.holes.filter(([id]) => from !== undefined && id < from)
     const { first, last: read_to, ahead } = series
-    Object.assign(series, { ahead: [], holes, rows: [], vanished: [], target: null })
+    Object.assign(series, { ahead: [], holes, rows: [], target: null })
     begin(series, views, kind)
     Object.assign(series, { since: at, read_until: at, floor: 0 })
     if (from !== undefined) {
@@ -204,7 +204,7 @@ export const toKnown = (view: Row, kind: SeriesName): Known => {
     idOf(kind, view),
     item === null ? '' : shownDigest(item).slice(-8),
     seconds(createdOf(object)) || 0,
-    idAt(fieldsOf(view['creator']), 'id') ?? 0,
+    authorOf(view),
   ]
 }
 

@@ -184,7 +184,7 @@ export function createIdWatch({
       const can_ask = canAsk(kind, dialect)
       const { is_read: is_logged } = state.modlog
       await readPages(series, kind, { head, ...as_of, can_ask, is_logged }, params, step)
-      if (kind === 'post') series.vanished = vanishedOf(series, step)
+      if (kind === 'post') askVanished(series, step, began)
       const unread = leftBehind(series, kind, began, can_ask)
       skipped.push(...unread.skipped)
       if (!can_ask) series.read_until = Math.max(series.read_until, at)
@@ -250,7 +250,6 @@ export function createIdWatch({
     for (const kind of kinds)
       if (canSpare() || began - state[kind].read_until > PROOF_MS)
         await readNext(state, kind, step, began, 'due')
-    if (canSpare()) await readVanished(state.post, step, began)
     for (const kind of kinds) if (canSpare()) await readNext(state, kind, step, began, 'spare')
     await retryHoles(state, kinds, step, began, 'late', affordable)
     const fault = step.fault()
@@ -531,7 +530,8 @@ async function retryHoles(
     const answer = await step.ask(kind, id)
     if (answer === null) return
     series.holes = series.holes.filter((it) => it[0] !== id)
-    if (answer === 'live') step.publishedIs(kind, id)
+    const row = series.rows.find((it) => it[0] === id)
+    if (answer === 'live' && (row?.[1].length ?? 0) <= 1) step.publishedIs(kind, id)
     if (urgency === 'proof') learn(series, answer === 'live')
     if (answer === 'absent' && urgency !== 'absent') step.doubts(kind)
     const [, , , , with_id] = hole
@@ -539,7 +539,6 @@ async function retryHoles(
     if (with_id !== undefined && !isAuthor(with_id) && answer !== 'absent')
       for (const of of KINDS) settleWith(state[of], with_id, now_with !== with_id, now)
     if (answer === 'live') continue
-    const row = series.rows.find((it) => it[0] === id)
     const was_read = row !== undefined && row[1] !== ''
     const older = was_read
       ? holeOf(series, id, now, { is_hidden: true, is_patient: true })
@@ -554,34 +553,19 @@ async function retryHoles(
 
 const rankOf = (kind: SeriesName): number => (kind === 'comment' ? 0 : 1)
 
-/** Posts that left the list since the step before, as they do when they are removed. */
-function vanishedOf(series: Series, step: StepReads): number[] {
+/** Has posts read again that left the list since the step before, as they do when they are removed. */
+function askVanished(series: Series, step: StepReads, now: number): void {
   const listed = series.rows.filter(([id]) => step.seen.post.has(id))
   // Featured posts stand above the order, so the oldest tenth of the rows says nothing.
   const oldest = listed.map(([, , created]) => created).toSorted((a, b) => a - b)
   const floor = oldest[Math.floor(oldest.length / 10)] ?? Infinity
-  return series.rows
-    .filter(
-      ([id, digest, created]) =>
-        id >= series.first && digest.length > 1 && created > floor && !step.seen.post.has(id),
-    )
-    .slice(0, VANISHED_MAX)
-    .map(([id]) => id)
-}
-
-async function readVanished(series: Series, step: StepReads, now: number): Promise<void> {
-  for (const id of series.vanished) {
-    if (step.left() === 0) return
-    const answer = await step.ask('post', id)
-    if (answer === null) return
-    series.vanished = series.vanished.filter((it) => it !== id)
-    if (answer === 'live') continue
-    step.goneIs('post', id)
-    const row = series.rows.find((it) => it[0] === id)
-    if (row !== undefined) row[1] = GONE
-    series.holes = series.holes.filter(([hole]) => hole !== id)
-    series.holes.push(holeOf(series, id, now, { is_hidden: true, is_patient: true }))
-  }
+  const waiting = new Set(series.holes.map(([id]) => id))
+  const vanished = series.rows.filter(
+    ([id, digest, created]) =>
+      id >= series.first && digest.length > 1 && created > floor && !step.seen.post.has(id),
+  )
+  for (const [id] of vanished.slice(0, VANISHED_MAX))
+    if (!waiting.has(id)) series.holes.push(lastOf(id, now))
 }
 
 /** Reads removals and restorations since the last time, where the log is public. */

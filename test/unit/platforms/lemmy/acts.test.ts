@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { createActs, signIn } from '../../../../src/platforms/lemmy/acts.ts'
+import { lemmyActs, signIn } from '../../../../src/platforms/lemmy/acts.ts'
 import { createServer, T0 } from './fixture.ts'
 
 const ACCOUNT = { username: 'ann', password: 'secret', totp_secret: 'JBSWY3DPEHPK3PXP' }
@@ -19,13 +19,15 @@ describe.each(['v3', 'v4'] as const)('%s', (generation) => {
       return answers[path]?.() ?? null
     }
     const api = fixture.api()
-    const acts = createActs({ api, token: 'key', site_url: fixture.source.url })
+    const acting = () => ({ ...fixture.call(), credential: 'key' })
+    const acts = lemmyActs(api, fixture.source.url, () => T0)
     const posts = () =>
       fixture.world.requests.filter((it) => it.startsWith(base) && !/site|id=/.test(it))
     return {
       ...fixture,
       server: api,
       acts,
+      acting,
       keys,
       posts,
       [Symbol.asyncDispose]: fixture[Symbol.asyncDispose],
@@ -84,7 +86,7 @@ describe.each(['v3', 'v4'] as const)('%s', (generation) => {
       path === '/comment' && request.method === 'POST'
         ? (answer(path, request), Response.json({ comment_view: made }))
         : answer(path, request)
-    const done = await fixture.acts.comment({ parent: 't1_11', text: 'hello' }, fixture.call())
+    const done = await fixture.acts.comment({ parent: 't1_11', text: 'hello' }, fixture.acting())
     expect(done).toMatchObject({
       ok: true,
       value: { name: 't1_77', comment: { parent_id: 't1_11' } },
@@ -97,7 +99,7 @@ describe.each(['v3', 'v4'] as const)('%s', (generation) => {
     'a vote %s is sent in the words of the API',
     async (direction) => {
       await using fixture = createFixture({ '/post/like': () => Response.json({ post_view: {} }) })
-      expect(await fixture.acts.vote({ id: 't3_5', direction }, fixture.call())).toEqual({
+      expect(await fixture.acts.vote({ id: 't3_5', direction }, fixture.acting())).toEqual({
         ok: true,
         value: null,
       })
@@ -116,9 +118,9 @@ describe.each(['v3', 'v4'] as const)('%s', (generation) => {
       '/private_message': () =>
         Response.json({ private_message_view: { private_message: { id: 3 } } }),
     })
-    const done = await fixture.acts.send(
+    const done = await fixture.acts.message(
       { to: 'bob', subject: 'Hi', text: 'there' },
-      fixture.call(),
+      fixture.acting(),
     )
     expect(done).toEqual({ ok: true, value: { id: '3', thread_id: '9', channel: 'mail' } })
     expect(fixture.world.bodies).toEqual([{ content: '**Hi**\n\nthere', recipient_id: 9 }])
@@ -131,13 +133,13 @@ describe.each(['v3', 'v4'] as const)('%s', (generation) => {
     ['something_new', 'FORUM_REJECTED'],
   ])('a reply refused with %s is %s', async (error, meaning) => {
     await using fixture = createFixture({ '/comment': refused(400, error) })
-    const done = await fixture.acts.comment({ parent: 't3_1', text: 'hello' }, fixture.call())
+    const done = await fixture.acts.comment({ parent: 't3_1', text: 'hello' }, fixture.acting())
     expect(done).toMatchObject({ ok: false, fault: { kind: 'refused', code: error, meaning } })
   })
 
   test('a write without a verdict is sent once and has an unknown outcome', async () => {
     await using fixture = createFixture({ '/comment': refused(502, 'x') })
-    const done = await fixture.acts.comment({ parent: 't3_1', text: 'hello' }, fixture.call())
+    const done = await fixture.acts.comment({ parent: 't3_1', text: 'hello' }, fixture.acting())
     expect(done).toEqual({ ok: false, fault: { kind: 'unknown' } })
     expect(fixture.world.bodies).toHaveLength(1)
   })
