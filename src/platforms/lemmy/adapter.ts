@@ -1,5 +1,5 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
-import type { Comment, Item, ItemLiveness, ItemState, Node, Post } from '../../core/forum/items.ts'
+import type { Comment, ItemLiveness, ItemState, Node, Post } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import { fromNode, toNode } from '../items.ts'
 import { inTurn, NOT_FOUND, SPANS_S } from '../lists.ts'
