@@ -59,9 +59,10 @@ const DOUBT_MS = 60_000
 const PAGES_MAX = 100
 /** What a place has answered holds for this time. */
 const OPEN_MS = 3_600_000
-/** Age at which a place of a list is asked again before, and time between two such: its moderators may have made it private. */
+/** Age at which a place with new rows is asked again, and time between two such: its moderators may have made it private. */
 const REOPEN_MS = 30_000
-const REOPEN_EACH_MS = 10_000
+const REOPEN_EACH_MS = 4000
+const NEW_MS = 180_000
 /** The newest posts of a place, for several of its posts. */
 const NEWEST_MS = 5000
 const PLACES_MAX = 5000
@@ -198,10 +199,15 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
 
   /** PieFed's lists of everything have the posts of private communities, whose own lists refuse. */
   async function hideClosed(views: readonly Row[], call: ApiCall): Promise<void> {
-    const ids = new Set(views.flatMap((view) => idAt(fieldsOf(view['community']), 'id') ?? []))
-    await inTurn([...ids], AT_ONCE, async (id) => ok(await isOpen(id, call)))
-    const [oldest] = [...ids].toSorted((a, b) => askedAt(a) - askedAt(b))
+    const placesOf = (of: readonly Row[]) => [
+      ...new Set(of.flatMap((view) => idAt(fieldsOf(view['community']), 'id') ?? [])),
+    ]
+    await inTurn(placesOf(views), AT_ONCE, async (id) => ok(await isOpen(id, call)))
     const now = clock.now()
+    const news = views.filter(
+      (it) => now - createdOf(fieldsOf(it['comment'] ?? it['post'])) < NEW_MS,
+    )
+    const [oldest] = placesOf(news).toSorted((a, b) => askedAt(a) - askedAt(b))
     const is_due = now - reopened_at >= REOPEN_EACH_MS
     if (oldest !== undefined && is_due && now - askedAt(oldest) > REOPEN_MS) {
       reopened_at = now

@@ -345,8 +345,15 @@ async function askHeld(
     const answer = await step.ask(kind, id)
     if (answer === null) return
     note(state, kind, { id, answer, now }, step)
+    if (answer !== 'live') forget(state[kind], id)
     if (answer === 'absent') step.release(kind, id)
   }
+}
+
+/** One that was hidden before its second read was not delivered: its return is news. */
+function forget(series: Series, id: number): void {
+  const row = series.rows.find((it) => it[0] === id)
+  if (row !== undefined) row[1] = ''
 }
 
 /** Can the ids of a series be requested? A partial API has only those of posts. */
@@ -389,13 +396,15 @@ async function readPages(
       const is_known = before?.[1] === digest && before[2] === created_s
       // One that was written before the beginning may be published after it.
       const is_old = id < series.first && !(redates && created_s * 1000 > series.since)
-      if (!step.isHeld(kind, id) && (is_old || is_known)) continue
+      const was_held = step.isHeld(kind, id)
+      if (!was_held && (is_old || is_known)) continue
       step.take(kind, view)
       const is_hidden = digest === ''
+      if (is_hidden && was_held) forget(series, id)
       if (before?.[1] === '' || before?.[1] === GONE || series.holes.some(([hole]) => hole === id))
         step.publishedIs(kind, id)
       // One that was hidden before it was read may be restored; one that was read has matched.
-      if (is_hidden && (known.has(id) || !can_ask)) continue
+      if (is_hidden && ((known.has(id) && !was_held) || !can_ask)) continue
       series.holes = series.holes.filter(([hole]) => hole !== id)
       const until = hiddenUntil(view) ?? 0
       const is_patient = is_logged && step.isRemoved(kind, id)

@@ -211,6 +211,27 @@ test('a community that becomes private is noticed at the next new item', async (
   expect(namesOf(await step(first.state))).toEqual([])
 })
 
+test('a new post that was hidden before its second read is delivered once it is shown', async () => {
+  await using fixture = await begun()
+  const { world, put, step } = fixture
+  put('post', 101)
+  let { state } = await step(fixture.state)
+  world.now += 31 * S
+  world.is_private = true
+  ;({ state } = await step(state))
+  world.is_private = false
+  // It has left the newest page.
+  put('post', 101, { is_unlisted: true })
+  const found: string[] = []
+  for (let n = 0; n < 8; n++) {
+    world.now += 30 * S
+    const next = await step(state)
+    found.push(...namesOf(next))
+    ;({ state } = next)
+  }
+  expect(found).toEqual(['t3_101'])
+})
+
 test('a tree is read without a bound of its depth', async () => {
   await using fixture = await begun()
   const { world, put, source, call } = fixture
