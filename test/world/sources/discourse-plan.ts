@@ -393,7 +393,10 @@ export const isPublic = (topic: Topic, atMs: number): boolean => {
 export const isListed = (post: Post, atMs: number): boolean => {
   const showing = postAt(post, atMs)?.showing
   const topic = topicAt(post.topic, atMs)
-  if (topic?.listed !== true || !isPublic(post.topic, atMs)) return false
+  const starter = post.topic.posts[0]
+  // Without its first post a topic is deleted, or waits for approval.
+  const hasTopic = starter === undefined || postAt(starter, atMs)?.showing !== 'gone'
+  if (topic?.listed !== true || !hasTopic || !isPublic(post.topic, atMs)) return false
   return showing === 'shown' || showing === 'notice'
 }
 
@@ -420,7 +423,7 @@ export const itemsOf = (forum: Forum): TruthItem[] =>
   forum.posts
     .filter((post) => post.postType !== 3)
     .map((post) => {
-      const times = [...post.states, ...post.topic.states]
+      const times = [...post.states, ...post.topic.states, ...(post.topic.posts[0]?.states ?? [])]
         .map(({ fromMs }) => Math.max(fromMs, post.createdMs))
         .toSorted((a, b) => a - b)
       return {

@@ -94,6 +94,17 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 }
 
+/** What keeps health from being complete for a part of the time. */
+const TROUBLES = [
+  'pauses',
+  'restarts',
+  'errorShare',
+  'blanks',
+  'browsersOnly',
+  'restores',
+  'cacheMs',
+] as const
+
 const SETTLED_MS = 4000
 
 const spans = (
@@ -289,6 +300,9 @@ const startDiscourse = async (options: StartOptions): Promise<RunningSource> => 
     bounds: { ...boundsOf(options.cadenceMs, scenario.cacheMs ?? 0), recentIds: 400 },
     skewMs,
     faultFree: scenario.faultFree ?? false,
+    staysComplete:
+      (scenario.requestsPerMinute ?? 60) >= 60 &&
+      !TROUBLES.some((key) => scenario[key] !== undefined),
     cacheMs: scenario.cacheMs ?? 0,
     probes: ['nope', 'nope/sub', 'tag:zzz'].map((subforum) => ({
       atMs: 6000,
