@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 
+import { afterWrite } from '../../../../src/core/forum/draft.ts'
 import {
   DRAFTS_OPEN_MAX,
   endDraft,
@@ -96,4 +97,10 @@ test('an answer for a draft that is not running is not stored', () => {
   endDraft(db, 'drf_1', { state: 'done', answer: {} })
 
   expect(findDraft(db, 'drf_1', null)).toMatchObject({ state: 'waiting', answer: null })
+})
+
+test('a draft waits again only after a write that certainly did nothing', () => {
+  const ends = [200, 402, 429, 503, 500, 502, 504].map((status) => afterWrite(status, null))
+
+  expect(ends).toEqual(['done', 'waiting', 'waiting', 'waiting', 'failed', 'failed', 'failed'])
 })
