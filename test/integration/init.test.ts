@@ -133,7 +133,7 @@ test('with options it asks nothing and answers in JSON', async () => {
     '--offline',
     '--json',
     '--sources',
-    'discourse meta.forum.example, lemmy https://lemmy.forum.example, piefed pie.forum.example, discourse meta.forum.example',
+    'discourse meta.forum.example, lemmy https://lemmy.forum.example, piefed pie.forum.example, discourse meta.forum.example, discourse meta.forum.example',
     '--public-url',
     'https://watch.forum.example',
     '--port',
@@ -162,6 +162,7 @@ test('with options it asks nothing and answers in JSON', async () => {
     ['lemmy-forum-example', 'lemmy', 'https://lemmy.forum.example'],
     ['pie-forum-example', 'piefed', 'https://pie.forum.example'],
     ['meta-forum-example-2', 'discourse', 'https://meta.forum.example'],
+    ['meta-forum-example-3', 'discourse', 'https://meta.forum.example'],
   ])
 })
 
