@@ -8,7 +8,7 @@ import { type ChaosFixture, startChaosFixture } from './fixture.ts'
 import { type LedgerTotals, readLedger, readPollLog, waitForDeliveries } from './ledger-check.ts'
 import { type Unseen, unseen } from './missed-items.ts'
 import { mountMemory } from './mounts.ts'
-import { judge } from './recording-receiver.ts'
+import { judge, type Judged } from './recording-receiver.ts'
 
 export type Filling = {
   seed: number
@@ -21,12 +21,7 @@ export type Filling = {
   report?: (line: string) => void
 }
 
-export type Filled = {
-  matches: number
-  /** Sum over all receivers. */
-  lost: number
-  under_two_ids: number
-  unstable_bodies: number
+export type Filled = Judged & {
   books: LedgerTotals
   /** Lost items: how many were observable, and how many are reported. */
   unseen: Unseen
@@ -124,16 +119,9 @@ export async function fillDisk(plan: Filling): Promise<Filled> {
   const noticed = { full: logged('storage.full'), recovered: logged('storage.recovered') }
   await daemon.end('SIGTERM')
 
-  const truth = fixture.poster.matching.map(({ name }) => name)
-  const verdicts = fixture.receivers.map((it) => judge(it, truth))
-  const sum = (key: keyof (typeof verdicts)[number]) =>
-    verdicts.reduce((total, it) => total + it[key], 0)
   return {
     ...counts,
-    matches: truth.length,
-    lost: sum('lost'),
-    under_two_ids: sum('under_two_ids'),
-    unstable_bodies: sum('unstable_bodies'),
+    ...judge(fixture.receivers, fixture.poster.matching),
     books: readLedger(fixture.data),
     unseen: unseen(
       fixture.poster.matching,

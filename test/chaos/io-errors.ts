@@ -5,7 +5,7 @@ import { type DaemonProcess, startProcess } from '../support/process.ts'
 import { countLost, emptyRecord, useUntilExit } from './acknowledged.ts'
 import { startChaosFixture } from './fixture.ts'
 import { type LedgerTotals, readLedger, waitForDeliveries } from './ledger-check.ts'
-import { judge } from './recording-receiver.ts'
+import { judge, type Judged } from './recording-receiver.ts'
 import { failAt, injected } from './tracer.ts'
 
 /** The system call that fails: its name, occurrence and error. */
@@ -18,7 +18,7 @@ export type Erring = {
   report?: (line: string) => void
 }
 
-export type Erred = {
+export type Erred = Judged & {
   cases: number
   /** Cases in which the call was reached and failed. */
   struck: number
@@ -32,11 +32,6 @@ export type Erred = {
   acknowledged: number
   /** Acknowledged writes that were lost after the next start. */
   writes_lost: number
-  matches: number
-  /** Sum over all receivers. */
-  lost: number
-  under_two_ids: number
-  unstable_bodies: number
   reads_unbilled: number
   books: LedgerTotals
 }
@@ -96,19 +91,12 @@ export async function failDisk({ faults, seed, items_per_s, report }: Erring): P
     if (index % 50 === 49) report?.(`${index + 1} cases: ${JSON.stringify(figures)}`)
   }
   await fixture.poster.stop()
-  const truth = fixture.poster.matching.map(({ name }) => name)
-  await waitForDeliveries(fixture.data, truth.length * fixture.receivers.length)
+  await waitForDeliveries(fixture.data, fixture.poster.matching.length * fixture.receivers.length)
   await daemon.end('SIGTERM')
   const books = readLedger(fixture.data)
-  const verdicts = fixture.receivers.map((it) => judge(it, truth))
-  const sum = (key: keyof (typeof verdicts)[number]) =>
-    verdicts.reduce((total, it) => total + it[key], 0)
   return {
     ...figures,
-    matches: truth.length,
-    lost: sum('lost'),
-    under_two_ids: sum('under_two_ids'),
-    unstable_bodies: sum('unstable_bodies'),
+    ...judge(fixture.receivers, fixture.poster.matching),
     reads_unbilled: Math.max(0, book.reads - books.reads_billed),
     books,
   }

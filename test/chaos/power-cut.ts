@@ -12,7 +12,7 @@ import {
   whichAreDelivered,
 } from './ledger-check.ts'
 import { mountPowered } from './mounts.ts'
-import { judge } from './recording-receiver.ts'
+import { judge, type Judged } from './recording-receiver.ts'
 
 export type Cutting = {
   cuts: number
@@ -23,17 +23,12 @@ export type Cutting = {
   report?: (line: string) => void
 }
 
-export type Cut = {
+export type Cut = Judged & {
   cuts: number
-  matches: number
   /** Acknowledged writes that were lost. */
   lost_writes: { webhooks: number; keys: number; delivered: number; reads: number }
   /** All acknowledged writes. */
   acknowledged: { webhooks: number; keys: number; delivered: number; reads: number }
-  /** Matches that did not arrive, summed over all receivers. */
-  lost: number
-  under_two_ids: number
-  unstable_bodies: number
   /** Starts with a damaged database or violated invariants. */
   refused_or_broken: number
   books: LedgerTotals
@@ -94,22 +89,15 @@ export async function cutPower(plan: Cutting): Promise<Cut> {
       report(`${cut + 1} cuts, ${fixture.poster.matching.length} matches, ${book.reads} reads`)
   }
   await fixture.poster.stop()
-  const truth = fixture.poster.matching.map(({ name }) => name)
-  await waitForDeliveries(fixture.data, truth.length * fixture.receivers.length)
+  await waitForDeliveries(fixture.data, fixture.poster.matching.length * fixture.receivers.length)
   await daemon.end('SIGTERM')
   const books = readLedger(fixture.data)
   lost_writes.reads = Math.max(0, book.reads - books.reads_billed)
-  const verdicts = fixture.receivers.map((it) => judge(it, truth))
-  const sum = (key: keyof (typeof verdicts)[number]) =>
-    verdicts.reduce((total, it) => total + it[key], 0)
   return {
     cuts: plan.cuts,
-    matches: truth.length,
+    ...judge(fixture.receivers, fixture.poster.matching),
     lost_writes,
     acknowledged: { ...acknowledged, delivered: delivered.size, reads: book.reads },
-    lost: sum('lost'),
-    under_two_ids: sum('under_two_ids'),
-    unstable_bodies: sum('unstable_bodies'),
     refused_or_broken,
     books,
   }

@@ -68,8 +68,37 @@ export async function startRecordingReceiver(
   }
 }
 
-/** Faults in a receiver's log, compared with the platform's posts; all zero if there are none. */
-export function judge({ seen }: RecordingReceiver, truth: readonly string[]) {
+/** What the logs of receivers say, each fault summed over them. */
+export type Judged = {
+  matches: number
+  lost: number
+  invented: number
+  under_two_ids: number
+  unstable_bodies: number
+  badly_signed: number
+}
+
+/** Compares the logs of receivers with the platform's posts. */
+export function judge(
+  receivers: readonly RecordingReceiver[],
+  posts: readonly { name: string }[],
+): Judged {
+  const truth = posts.map(({ name }) => name)
+  const faults = receivers.map((it) => faultsOf(it, truth))
+  const sum = (key: keyof (typeof faults)[number]) =>
+    faults.reduce((total, it) => total + it[key], 0)
+  return {
+    matches: truth.length,
+    lost: sum('lost'),
+    invented: sum('invented'),
+    under_two_ids: sum('under_two_ids'),
+    unstable_bodies: sum('unstable_bodies'),
+    badly_signed: sum('badly_signed'),
+  }
+}
+
+/** Faults in a receiver's log; all zero if there are none. */
+function faultsOf({ seen }: RecordingReceiver, truth: readonly string[]) {
   const ids_of = new Map<string, Set<string>>()
   const digests_of = new Map<string, Set<string>>()
   const accepted = new Set<string>()
