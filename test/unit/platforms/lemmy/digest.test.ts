@@ -1,17 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { createServer, MINUTE, S } from './fixture.ts'
-
-const namesOf = ({ items }: { items: { name: string }[] }) => items.map(({ name }) => name)
-
-async function begun(generation: 'v3' | 'v4' | 'piefed') {
-  const fixture = createServer(generation)
-  fixture.put('post', 100)
-  fixture.put('comment', 500)
-  const { state } = await fixture.step(null)
-  fixture.world.now += 30 * S
-  return { ...fixture, state, [Symbol.asyncDispose]: fixture[Symbol.asyncDispose] }
-}
+import { begun, MINUTE, namesOf, S } from './fixture.ts'
 
 test.each([
   ['v3', { text: 'other' }],

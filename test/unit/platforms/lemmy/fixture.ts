@@ -332,6 +332,18 @@ export function createServer(
   }
 }
 
+export const namesOf = ({ items }: { items: { name: string }[] }) => items.map(({ name }) => name)
+
+/** A server with a post and a comment, `later_ms` after the first step. */
+export async function begun(generation: 'v3' | 'v4' | 'piefed', later_ms = 30 * S) {
+  const fixture = createServer(generation)
+  fixture.put('post', 100)
+  fixture.put('comment', 500)
+  const { state } = await fixture.step(null)
+  fixture.world.now += later_ms
+  return { ...fixture, state, [Symbol.asyncDispose]: fixture[Symbol.asyncDispose] }
+}
+
 /** Two parts of a step as one. */
 function joined(a: WatchStep, b: WatchStep): WatchStep {
   const back = new Set(b.items.map(({ name }) => name))

@@ -2,23 +2,13 @@ import { describe, expect, test } from 'bun:test'
 
 import { toPost } from '../../../../src/platforms/lemmy/readers.ts'
 import { ANONYMOUS } from '../../../../src/platforms/port.ts'
-import { createServer, MINUTE, S, T0 } from './fixture.ts'
+import { begun, createServer, MINUTE, namesOf, S, T0 } from './fixture.ts'
 
 /** Not so young that the two reads of a server that publishes in steps delay it. */
 const AGE = 2 * MINUTE
-const namesOf = ({ items }: { items: { name: string }[] }) => items.map(({ name }) => name)
-
-async function begun() {
-  const fixture = createServer('piefed')
-  fixture.put('post', 100)
-  fixture.put('comment', 500)
-  const { state } = await fixture.step(null)
-  fixture.world.now += 10 * MINUTE
-  return { ...fixture, state, [Symbol.asyncDispose]: fixture[Symbol.asyncDispose] }
-}
 
 test('posts of a community outside of the list of everything are delivered: its own list has them', async () => {
-  await using fixture = await begun()
+  await using fixture = await begun('piefed', 10 * MINUTE)
   const { world, put, step, state } = fixture
   world.community = { hidden: true }
   put('post', 101, { is_unlisted: true, published: world.now - AGE })
@@ -26,7 +16,7 @@ test('posts of a community outside of the list of everything are delivered: its 
 })
 
 test('the own list of an unlisted community answers for all of its posts at once', async () => {
-  await using fixture = await begun()
+  await using fixture = await begun('piefed', 10 * MINUTE)
   const { world, put, step, state } = fixture
   const ids = [101, 102, 103, 104, 105, 106, 107, 108]
   for (const id of ids) put('post', id, { is_unlisted: true, published: world.now - AGE })
@@ -68,7 +58,7 @@ test('a late post is delivered if one that is featured is older', async () => {
 })
 
 test('a young post that no list has is read again by its id', async () => {
-  await using fixture = await begun()
+  await using fixture = await begun('piefed', 10 * MINUTE)
   const { world, put, step, state } = fixture
   put('post', 101, { is_unlisted: true, text: '' })
   put('post', 102, { is_unlisted: true })
@@ -85,7 +75,7 @@ test('a young post that no list has is read again by its id', async () => {
 
 describe('a post that takes the time of its publication', () => {
   test('is no sign of ids that went back, and is delivered', async () => {
-    await using fixture = await begun()
+    await using fixture = await begun('piefed', 10 * MINUTE)
     const { world, put, step, state } = fixture
     put('post', 101, { is_draft: true, author: 8 })
     put('post', 102, { published: world.now - AGE })
@@ -101,7 +91,7 @@ describe('a post that takes the time of its publication', () => {
   })
 
   test('is none either if its first commit was listed', async () => {
-    await using fixture = await begun()
+    await using fixture = await begun('piefed', 10 * MINUTE)
     const { world, put, step, state } = fixture
     put('post', 101, { author: 8, text: '' })
     const first = await step(state)
@@ -129,7 +119,7 @@ test('a post that was written before the beginning and is published after it is 
 })
 
 test('a known id with another author and a later time is one that is given again', async () => {
-  await using fixture = await begun()
+  await using fixture = await begun('piefed', 10 * MINUTE)
   const { world, put, step, state } = fixture
   put('post', 101, { author: 8, published: world.now - AGE })
   const first = await step(state)
@@ -139,7 +129,7 @@ test('a known id with another author and a later time is one that is given again
 })
 
 test('after a restored database, ids below those given again are still read, and those that no list has', async () => {
-  await using fixture = await begun()
+  await using fixture = await begun('piefed', 10 * MINUTE)
   const { world, put, step, state } = fixture
   put('post', 101, { is_draft: true })
   for (const id of [102, 103, 104]) put('post', id, { author: 8, published: world.now - AGE })
@@ -165,7 +155,7 @@ describe('a post that its server does not answer by id holds nothing up', () => 
     ['refused', 'Private community - membership required'],
     ['failing', "unsupported operand type(s) for +: 'int' and 'NoneType'"],
   ])('%s', async (_, message) => {
-    await using fixture = await begun()
+    await using fixture = await begun('piefed', 10 * MINUTE)
     const { world, put, step, state } = fixture
     put('post', 101, { is_draft: true, published: world.now - AGE })
     put('post', 102, { is_unlisted: true, published: world.now - AGE })
@@ -184,7 +174,7 @@ describe('a post that its server does not answer by id holds nothing up', () => 
   })
 
   test('unless the server fails at its lists too', async () => {
-    await using fixture = await begun()
+    await using fixture = await begun('piefed', 10 * MINUTE)
     const { world, put, source, state } = fixture
     const call = () => ({ requests: 100, ...fixture.call() })
     put('post', 101, { is_draft: true, published: world.now - AGE })
@@ -199,7 +189,7 @@ describe('a post that its server does not answer by id holds nothing up', () => 
 })
 
 test('a community that becomes private is noticed at the next new item', async () => {
-  await using fixture = await begun()
+  await using fixture = await begun('piefed', 10 * MINUTE)
   const { world, put, step, state } = fixture
   put('post', 101, { published: world.now - AGE })
   const first = await step(state)
@@ -212,7 +202,7 @@ test('a community that becomes private is noticed at the next new item', async (
 })
 
 test('a new post that was hidden before its second read is delivered once it is shown', async () => {
-  await using fixture = await begun()
+  await using fixture = await begun('piefed', 10 * MINUTE)
   const { world, put, step } = fixture
   put('post', 101)
   let { state } = await step(fixture.state)
@@ -233,7 +223,7 @@ test('a new post that was hidden before its second read is delivered once it is 
 })
 
 test('a tree is read without a bound of its depth', async () => {
-  await using fixture = await begun()
+  await using fixture = await begun('piefed', 10 * MINUTE)
   const { world, put, source, call } = fixture
   put('comment', 501)
   await source.reads.tree(
@@ -247,7 +237,7 @@ test('a tree is read without a bound of its depth', async () => {
 
 describe('places are asked for by their id', () => {
   test.each(['posts', 'comments', 'search'] as const)('%s', async (which) => {
-    await using fixture = await begun()
+    await using fixture = await begun('piefed', 10 * MINUTE)
     const { world, source, call } = fixture
     const { reads } = source
     const at = { ...call(), identity: ANONYMOUS }
@@ -270,7 +260,7 @@ describe('places are asked for by their id', () => {
 })
 
 test('an unknown community is absent only while the server works', async () => {
-  await using fixture = await begun()
+  await using fixture = await begun('piefed', 10 * MINUTE)
   const { world, source, call } = fixture
   const at = { ...call(), identity: ANONYMOUS }
   expect(await source.reads.community('nosuch', at)).toMatchObject({ fault: { kind: 'not_found' } })
@@ -284,7 +274,7 @@ test('an unknown community is absent only while the server works', async () => {
 })
 
 test('a community whose own list refuses readers is private', async () => {
-  await using fixture = await begun()
+  await using fixture = await begun('piefed', 10 * MINUTE)
   const { world, source, call } = fixture
   const at = { ...call(), identity: ANONYMOUS }
   expect((await source.reads.community('coffee', at)).ok).toBe(true)

@@ -1,22 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 
 import { ANONYMOUS } from '../../../../src/platforms/port.ts'
-import { createServer, MINUTE, S, T0 } from './fixture.ts'
+import { begun, createServer, MINUTE, namesOf, S, T0 } from './fixture.ts'
 
 /** Not so young that PieFed's two reads delay it. */
 const OLD = { published: T0 - 2 * MINUTE }
-const namesOf = ({ items }: { items: { name: string }[] }) => items.map(({ name }) => name)
 
 /** A server with post 100 and comment 500, and the state of a watch that has begun there. */
-async function begun(generation: 'v3' | 'v4' | 'piefed') {
-  const fixture = createServer(generation)
-  fixture.put('post', 100)
-  fixture.put('comment', 500)
-  const { state } = await fixture.step(null)
-  fixture.world.now += 30 * S
-  return { ...fixture, state, [Symbol.asyncDispose]: fixture[Symbol.asyncDispose] }
-}
-
 describe('what lists leave out is not delivered from a request by id', () => {
   test.each([
     ['v4', 'a scheduled post', { scheduled: T0 + 10 * MINUTE }],

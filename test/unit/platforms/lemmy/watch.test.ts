@@ -1,21 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 
 import { COMMENT_BASE } from '../../../../src/platforms/lemmy/series.ts'
-import { createServer, MINUTE, S, T0 } from './fixture.ts'
+import { begun, createServer, MINUTE, namesOf, S, T0 } from './fixture.ts'
 
 const HOUR = 60 * MINUTE
-const namesOf = ({ items }: { items: { name: string }[] }) => items.map(({ name }) => name)
 
 /** A server with post 100 and comment 500, and the state of a watch that has begun there. */
-async function begun(generation: 'v3' | 'v4') {
-  const fixture = createServer(generation)
-  fixture.put('post', 100)
-  fixture.put('comment', 500)
-  const { state } = await fixture.step(null)
-  fixture.world.now += 30 * S
-  return { ...fixture, state, [Symbol.asyncDispose]: fixture[Symbol.asyncDispose] }
-}
-
 describe.each(['v3', 'v4'] as const)('%s', (generation) => {
   test('the first step starts at the present end', async () => {
     await using fixture = createServer(generation)
