@@ -110,6 +110,15 @@ test.each([
   expect((await list(cookie)).sessions).toHaveLength(2)
 })
 
+test('a request with two sessions has none: one of them may be planted', async () => {
+  const { daemon, signIn, list } = start()
+  await using _ = daemon
+  const own = await signIn(daemon.token, FIREFOX, '203.0.113.7')
+  const planted = await signIn(daemon.newKey(), FIREFOX, '203.0.113.8')
+
+  expect((await list(`${own}; ${planted}`)).status).toBe(401)
+})
+
 test('the list needs a session, and another site may not end one', async () => {
   const { daemon, signIn, list } = start()
   await using _ = daemon

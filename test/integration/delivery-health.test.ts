@@ -43,6 +43,17 @@ test('a receiver that fails and recovers: unused, retrying, good', async () => {
   expect([health.succeeded.at(-1), health.failed.at(-1)]).toEqual([2, 1])
 })
 
+test('a receiver that goes on failing has failed since its first refusal', async () => {
+  await using it = await startDelivering()
+  it.receiver.answers.push(503, 503)
+  const began = it.clock.now()
+  await it.deliver('dlv_1')
+  await it.clock.advance(10_000)
+
+  const { failing_since, failed } = healthOf(it)
+  expect([failing_since, failed.at(-1)]).toEqual([began, 2])
+})
+
 test('a delivery that failed or was dead-lettered is failing, until a success or a test', async () => {
   await using it = await startDelivering({ retry_delays_s: [0, 1] })
   it.receiver.answers.push({ status: 404 })

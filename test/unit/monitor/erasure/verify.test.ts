@@ -187,26 +187,25 @@ test('a target that cannot have received the match receives no event', async () 
   expect(events(fixture)).toEqual([])
 })
 
-test('a waiting bundle and a candidate lose the item, and a bundle keeps the others', async () => {
+test('a waiting bundle and a candidate lose the item and an author, and a bundle keeps the others', async () => {
+  const fourth = post(4, 'stays', START + 3 * MINUTE, { author: 'ann_the_fourth' })
   const fixture = await watching({ filter_spec: { group: true, group_window_s: 3600 } })
   fixture.monitor('mon_votes', { subforum: ['cats'], min_score: 1000 })
   await fixture.check()
-  fixture.feed.put(
-    'cats',
-    post(3, `${WORDS} three`, START + 2 * MINUTE),
-    post(4, 'stays', START + 3 * MINUTE),
-  )
+  fixture.feed.put('cats', post(3, `${WORDS} three`, START + 2 * MINUTE), fourth)
   await fixture.check()
   await fixture.check()
   fixture.feed.shown.set('t3_2', { state: 'deleted' })
   fixture.feed.shown.set('t3_3', { state: 'deleted' })
+  const masked = { ...fourth, author: '[deleted]' }
+  fixture.feed.shown.set('t3_4', { state: 'live', item: masked, author_gone: true })
   // Now, before the window closes.
   fixture.db.run('UPDATE kept_items SET next_check_at = 0')
   await fixture.monitoring.checkDue()
   await fixture.monitoring.idle()
   expect(runNow(scrub(fixture.db))).toBe(true)
 
-  expect(filesWith(fixture, WORDS)).toEqual([])
+  expect([WORDS, 'ann_the_fourth'].map((text) => filesWith(fixture, text))).toEqual([[], []])
   await advance(fixture, 2 * HOUR)
   expect(
     fixture

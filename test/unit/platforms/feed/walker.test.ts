@@ -409,3 +409,10 @@ test('no history of a site makes a poll claim what was not read', () => {
     { numRuns: cases({ short: 300, long: 20_000 }) },
   )
 })
+
+test('entries keep their ids when a site moves to https', () => {
+  const idsOf = (scheme: string) =>
+    listedOf([{ ...entryOf({ n: 1, link: `${scheme}://blog.example/a` }), id: '' }], 'blog.example')
+
+  expect(idsOf('https').map(({ id }) => id)).toEqual(idsOf('http').map(({ id }) => id))
+})

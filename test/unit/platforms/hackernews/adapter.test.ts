@@ -187,3 +187,15 @@ test('replies beyond the bound of a tree are named by id under their comment', a
     },
   })
 })
+
+test('a search ends with its last page', async () => {
+  const hit = { objectID: '1', title: 'Fish', author: 'ann', created_at_i: 1_700_000_000 }
+  const body = { hits: [{ ...hit, _tags: ['story'] }], nbPages: 2 }
+  await using it = startSite(() => Response.json(body))
+  const cursors: unknown[] = []
+  for (const after of [null, 'p1']) {
+    const page = await it.source.reads.search({ ...QUERY, after }, it.call())
+    cursors.push(page.ok && page.value.after)
+  }
+  expect(cursors).toEqual(['p1', null])
+})
