@@ -222,9 +222,9 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     stuck: (slack_ms) => progress.stuck(slack_ms) ?? failingFor(slack_ms),
     noticeExternalWrites,
     statusLine() {
-      const { monitors, streams, pending } = countActive(instance.db)
+      const { monitors, feeds, pending } = countActive(instance.db)
       const outage = storage.trouble() === null ? '' : 'the disk is full, nothing is written; '
-      return `${outage}listening on ${url}; ${monitors} monitors on ${streams} streams, ${pending} deliveries waiting`
+      return `${outage}listening on ${url}; ${monitors} monitors on ${feeds} feeds, ${pending} deliveries waiting`
     },
     noteRefusedReload: () => noteReload(false),
     reconfigure(next_of_file) {

@@ -172,7 +172,7 @@ test.skipIf(!canBoot)(
 
     const log_text = await Bun.file(folder.file('log')).text()
     expect(log_text.trim().split('\n')).toEqual([
-      'state active listening on http://127.0.0.1:8099; 0 monitors on 0 streams, 0 deliveries waiting',
+      'state active listening on http://127.0.0.1:8099; 0 monitors on 0 feeds, 0 deliveries waiting',
       'metrics 403 200',
       'reloaded active',
       'the same process',

@@ -88,7 +88,7 @@ test.concurrent.each(SOCKETS)(
     const ready = await manager.until('READY=1')
     await manager.until('WATCHDOG=1')
     await manager.until(
-      `STATUS=listening on ${daemon.url}; 0 monitors on 0 streams, 0 deliveries waiting`,
+      `STATUS=listening on ${daemon.url}; 0 monitors on 0 feeds, 0 deliveries waiting`,
     )
     const code = await daemon.end('SIGTERM')
     const stopping = await manager.until('STOPPING=1')
@@ -322,7 +322,7 @@ test.concurrent.each(['monitor', 'sender'] as const)(
     const place = sandbox.overview().subforums[0] ?? ''
     await daemon.send('/forum/monitor/webhook/create', { kind: 'webhook', url: hook })
     await daemon.send('/forum/monitor/add', { filter_spec: { subforum: place } })
-    await manager.until(/1 monitors on 1 streams/)
+    await manager.until(/1 monitors on 1 feeds/)
 
     daemon.stall()
     sandbox.post({ subforum: place, title: 'the news' })

@@ -187,7 +187,7 @@ function registerMonitorGauges(metrics: Metrics, { db, clock, platform_ahead_ms 
     // A kind without watched feeds has no lag.
     const of = (kind: string) => lags.find((lag) => lag.kind === kind)
     return {
-      feeds: FEED_KINDS.map((kind) => [{ kind }, of(kind)?.streams ?? 0]),
+      feeds: FEED_KINDS.map((kind) => [{ kind }, of(kind)?.feeds ?? 0]),
       poll_lag_seconds: FEED_KINDS.map((kind) => [{ kind }, (of(kind)?.worst_ms ?? 0) / 1000]),
       poll_overdue_feeds: FEED_KINDS.map((kind) => [{ kind }, of(kind)?.late ?? 0]),
     }

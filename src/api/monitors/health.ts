@@ -54,7 +54,7 @@ export function monitorHealth(
   const now = clock.now()
   // Delivery rows carry true time, which is that of the Date headers.
   const day = { monitor_id: id, since_at: now + measuredOf(sources) - WINDOW_MS }
-  const { streams, further, since_at, liveness, coverage } = coverageOf(
+  const { feeds, further, since_at, liveness, coverage } = coverageOf(
     { db, log, watches: sources },
     monitor,
     now,
@@ -80,7 +80,7 @@ export function monitorHealth(
       ),
     }),
     stream_liveness: liveness,
-    cadence: judgeCadence(streams, { active, cadence_s, requested_cadence_s, now }),
+    cadence: judgeCadence(feeds, { active, cadence_s, requested_cadence_s, now }),
     alarms: listOpenAlarms(db, id).map(toAlarm),
     clock_skew_s: Math.round(aheadOf(sources) / 1000),
     ...(hasRelevance(db, monitor) && {
@@ -124,15 +124,15 @@ export function coverageOf(
       ),
     })),
   )
-  const streams = feeds?.map(({ facts }) => facts) ?? null
-  const further = feeds?.filter(({ facts }) => facts.stream !== null) ?? []
+  const watched = feeds?.map(({ facts }) => facts) ?? null
+  const further = feeds?.filter(({ facts }) => facts.ids !== null) ?? []
   const polls = readable(log, () =>
     pollLog(db, { monitor_id: id, since_at, offset_ms }, seen_since_at),
   )
-  const liveness = judgeLiveness(streams, { active, now })
-  const audits = judgeAudits(streams ?? [], { now, since_at, offset_ms })
+  const liveness = judgeLiveness(watched, { active, now })
+  const audits = judgeAudits(watched ?? [], { now, since_at, offset_ms })
   return {
-    streams,
+    feeds: watched,
     further,
     since_at,
     liveness,
@@ -140,29 +140,29 @@ export function coverageOf(
   }
 }
 
-/** A stream may prove less of the places of a monitor than of its source. */
+/** A feed may prove less of the places of a monitor than of its source. */
 function withPlaces(
   facts: FeedFacts,
   { filter_spec }: Monitor,
   source: Watch | undefined,
 ): FeedFacts {
-  const { stream } = facts
-  if (stream === null || stream.partial !== null || source === undefined) return facts
+  const { ids } = facts
+  if (ids === null || ids.partial !== null || source === undefined) return facts
   const { subforum } = decodeFilterSpec(filter_spec)
-  return { ...facts, stream: { ...stream, partial: source.partialFor(subforum) } }
+  return { ...facts, ids: { ...ids, partial: source.partialFor(subforum) } }
 }
 
 /** Coverage of one further source of a monitor. */
 function toSource(
   db: Db,
   { feed_id, place }: MonitorFeed,
-  { stream, attached_at }: FeedFacts,
+  { ids, attached_at }: FeedFacts,
   { now, since_at, left_out }: { now: number; since_at: number } & Pick<SourceCoverage, 'left_out'>,
 ) {
-  if (stream === null) return []
+  if (ids === null) return []
   const missing = countIdGaps(db, { feed_id, since_at, begun_at: attached_at })
   const open = listIdGaps(db, feed_id).filter(({ recorded_at }) => recorded_at >= attached_at)
-  return [fromSource(judgeSource(place, stream, { missing, open, left_out, now }))]
+  return [fromSource(judgeSource(place, ids, { missing, open, left_out, now }))]
 }
 
 const fromSource = ({ open, changes, reread, left_out, ...rest }: SourceCoverage) => ({

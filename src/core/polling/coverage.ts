@@ -28,10 +28,10 @@ export type FeedFacts = {
   audited_until: number | null
   active_since: number
   /** Null: a feed of listings, which audits verify. */
-  stream: IdFacts | null
+  ids: IdFacts | null
 }
 
-/** Ids of a stream, both inclusive. */
+/** Ids of a feed, both inclusive. */
 export type Ids = { from_id: number; to_id: number }
 
 /** A feed of all items of a source, which its ids verify. Instants by our clock; null: no step yet. */
@@ -78,7 +78,7 @@ export type IdColumns = {
 }
 
 /** A stored feed, with the start of a monitor on it by the platform's clock. */
-type StoredFeed = Omit<FeedFacts, 'id' | 'registered' | 'attached_at' | 'stream'> &
+type StoredFeed = Omit<FeedFacts, 'id' | 'registered' | 'attached_at' | 'ids'> &
   IdColumns & {
     key: string
     /** Null: no poll will ever be due. */
@@ -104,7 +104,7 @@ export const feedFacts = (it: StoredFeed, created_at: number, offset_ms: number)
   audited_from: it.audited_from,
   audited_until: it.audited_until,
   active_since: it.active_since,
-  stream:
+  ids:
     it.kind === 'all'
       ? {
           proof: it.proof,
@@ -137,14 +137,14 @@ const UNREADABLE: FeedLiveness = { status: 'unknown', reason: 'poll_log_unreadab
 
 /** Judges whether each feed is being polled. Null: the rows could not be read. */
 export function judgeLiveness(
-  streams: readonly FeedFacts[] | null,
+  feeds: readonly FeedFacts[] | null,
   { active, now }: { active: boolean; now: number },
 ): FeedLiveness {
   if (!active) return { status: 'unknown', reason: 'monitor_paused', streams: [] }
-  if (streams === null) return UNREADABLE
+  if (feeds === null) return UNREADABLE
   // A monitor without feeds watches nothing.
-  if (streams.length === 0) return { status: 'degraded', reason: null, streams: [] }
-  const states = streams.map((it) => ({ id: it.id, state: stateOf(it, now) }))
+  if (feeds.length === 0) return { status: 'degraded', reason: null, streams: [] }
+  const states = feeds.map((it) => ({ id: it.id, state: stateOf(it, now) }))
   const failing = states.flatMap(({ id, state }) =>
     state === 'live' || state === 'awaiting' ? [] : [{ id, reason: state }],
   )
@@ -154,12 +154,12 @@ export function judgeLiveness(
   return { status: 'live', reason: null, streams: [] }
 }
 
-function stateOf(stream: FeedFacts, now: number): FeedFailure | 'live' | 'awaiting' {
-  if (!stream.registered) return 'unregistered'
-  const patience_ms = INTERVALS * stream.interval_s * 1000
-  if (stream.last_check_at !== null)
-    return now - stream.last_check_at <= patience_ms ? 'live' : 'stalled'
-  const watched_ms = now - Math.max(stream.created_at, stream.attached_at)
+function stateOf(feed: FeedFacts, now: number): FeedFailure | 'live' | 'awaiting' {
+  if (!feed.registered) return 'unregistered'
+  const patience_ms = INTERVALS * feed.interval_s * 1000
+  if (feed.last_check_at !== null)
+    return now - feed.last_check_at <= patience_ms ? 'live' : 'stalled'
+  const watched_ms = now - Math.max(feed.created_at, feed.attached_at)
   return watched_ms <= Math.max(patience_ms, FIRST_POLL_MS) ? 'awaiting' : 'never_polled'
 }
 
@@ -172,7 +172,7 @@ export type Gap = {
   until_at: number | null
   missed_estimate: number | null
   closed_at: number | null
-  /** Ids of a stream, both inclusive; null: the gap is known by its time only. */
+  /** Ids of a feed, both inclusive; null: the gap is known by its time only. */
   from_id: number | null
   to_id: number | null
 }
@@ -296,12 +296,12 @@ export function judgeCoverage(
 export type AuditVerdict = {
   /** True: every feed was audited within two intervals, without a break since the start of window or monitor. */
   is_current: boolean
-  /** Why a stream is not complete; null: all are. */
-  streams: Pick<Coverage, 'status' | 'reason'> | null
+  /** Why a feed by ids is not complete; null: all are. */
+  by_ids: Pick<Coverage, 'status' | 'reason'> | null
   proof: string[]
   audited_until: number | null
   interval_s: number | null
-  /** Our clock: the first step of a monitor that watches streams only; null: another one, or none yet. */
+  /** Our clock: the first step of a monitor that watches feeds by ids only; null: another one, or none yet. */
   begins_at: number | null
 }
 
@@ -312,21 +312,21 @@ export function judgeAudits(
   feeds: readonly FeedFacts[],
   { now, since_at, offset_ms }: { now: number; since_at: number; offset_ms: number },
 ): AuditVerdict {
-  const streams = feeds.flatMap(({ stream }) => stream ?? [])
-  const listings = feeds.filter(({ stream }) => stream === null)
+  const by_ids = feeds.flatMap(({ ids }) => ids ?? [])
+  const listings = feeds.filter(({ ids }) => ids === null)
   const ends = [
     ...listings.map(({ audited_until }) => audited_until),
-    ...streams.map(({ verified_until }) => verified_until),
+    ...by_ids.map(({ verified_until }) => verified_until),
   ]
-  const begins = streams.map(({ verified_from }) => verified_from ?? Infinity)
+  const begins = by_ids.map(({ verified_from }) => verified_from ?? Infinity)
   const proofs = [
     ...(listings.length > 0 ? [LISTING_PROOF] : []),
-    ...streams.flatMap(({ proof }) => proof ?? []),
+    ...by_ids.flatMap(({ proof }) => proof ?? []),
   ]
-  const intervals = feeds.map((it) => (it.stream === null ? it.audit_interval_s : it.interval_s))
+  const intervals = feeds.map((it) => (it.ids === null ? it.audit_interval_s : it.interval_s))
   return {
     proof: [...new Set(proofs)],
-    streams: judgeIds(streams, now),
+    by_ids: judgeIds(by_ids, now),
     audited_until: ends.length === 0 || ends.includes(null) ? null : Math.min(...ends.map(Number)),
     interval_s: intervals.length === 0 ? null : Math.max(...intervals),
     begins_at:
@@ -364,17 +364,17 @@ export const isStepProof = (
 ): boolean =>
   step.partial === null && !areChangesLate({ changes: step.changes ?? null, interval_s }, now)
 
-/** The worst of a monitor's streams, at `now` by our clock; null: all are complete up to where they were verified. */
-export function judgeIds(streams: readonly IdFacts[], now: number): AuditVerdict['streams'] {
-  if (streams.some(({ fault }) => fault !== null))
+/** The worst of a monitor's feeds by ids, at `now` by our clock; null: all are complete up to where they were verified. */
+export function judgeIds(feeds: readonly IdFacts[], now: number): AuditVerdict['by_ids'] {
+  if (feeds.some(({ fault }) => fault !== null))
     return { status: 'degraded', reason: 'source_unreachable' }
-  if (streams.some(({ verified_until }) => verified_until === null))
+  if (feeds.some(({ verified_until }) => verified_until === null))
     return { status: 'unknown', reason: 'streams_awaiting_first_poll' }
-  if (streams.some(({ behind }) => behind !== null))
+  if (feeds.some(({ behind }) => behind !== null))
     return { status: 'partial', reason: 'catching_up' }
-  if (streams.some((it) => areChangesLate(it, now)))
+  if (feeds.some((it) => areChangesLate(it, now)))
     return { status: 'partial', reason: 'changes_behind' }
-  const partial = streams.find((it) => it.partial !== null)?.partial ?? null
+  const partial = feeds.find((it) => it.partial !== null)?.partial ?? null
   return partial === null ? null : { status: 'partial', reason: partial }
 }
 
@@ -382,28 +382,28 @@ export function judgeIds(streams: readonly IdFacts[], now: number): AuditVerdict
 function judgeStatus(
   { gaps, unobserved }: { gaps: number; unobserved: number },
   { status }: Pick<FeedLiveness, 'status'>,
-  { is_current, streams }: Pick<AuditVerdict, 'is_current' | 'streams'>,
+  { is_current, by_ids }: Pick<AuditVerdict, 'is_current' | 'by_ids'>,
 ): Pick<Coverage, 'status' | 'reason'> {
   if (gaps > 0) return { status: 'degraded', reason: null }
-  if (streams !== null && streams.status !== 'partial') return streams
+  if (by_ids !== null && by_ids.status !== 'partial') return by_ids
   if (status === 'unknown') return { status: 'partial', reason: 'stream_liveness_unknown' }
   if (status === 'degraded') return { status: 'partial', reason: 'streams_not_polling' }
   if (unobserved > 0) return { status: 'partial', reason: 'loss_events_not_observed' }
-  if (streams !== null) return streams
+  if (by_ids !== null) return by_ids
   if (!is_current) return { status: 'partial', reason: 'not_audited' }
   return { status: 'complete', reason: null }
 }
 
 /** Status of a monitor from its feeds, and from its numbers of gaps and of events that may hide items. */
 export function judgeMonitor(
-  it: { active: boolean; streams: FeedFacts[]; since_at: number; gaps: number; unobserved: number },
+  it: { active: boolean; feeds: FeedFacts[]; since_at: number; gaps: number; unobserved: number },
   now: number,
   offset_ms: number,
 ): Pick<Coverage, 'status' | 'reason'> {
-  const { active, streams, since_at } = it
+  const { active, feeds, since_at } = it
   if (!active) return { status: 'unknown', reason: 'monitor_paused' }
-  const audits = judgeAudits(streams, { now, since_at, offset_ms })
-  return judgeStatus(it, judgeLiveness(streams, { active, now }), audits)
+  const audits = judgeAudits(feeds, { now, since_at, offset_ms })
+  return judgeStatus(it, judgeLiveness(feeds, { active, now }), audits)
 }
 
 // A closed gap hides nothing. One gap without an estimate, or a feed that was not polled, makes the sum unknown.

@@ -79,7 +79,7 @@ const MARGIN = 1.5
 
 /** Judges actual against promised cadence. Null: the feeds could not be read. */
 export function judgeCadence(
-  streams: readonly FeedFacts[] | null,
+  feeds: readonly FeedFacts[] | null,
   promise: {
     active: boolean
     cadence_s: number
@@ -99,12 +99,12 @@ export function judgeCadence(
     unknown_reason,
   })
   if (!active) return unknownCadence('monitor_paused')
-  if (streams === null) return unknownCadence('poll_log_unreadable')
-  const checked = streams.flatMap(({ id, last_check_at }) =>
+  if (feeds === null) return unknownCadence('poll_log_unreadable')
+  const checked = feeds.flatMap(({ id, last_check_at }) =>
     last_check_at === null ? [] : [{ id, last_check_at }],
   )
   const [slowest] = checked.toSorted((a, b) => a.last_check_at - b.last_check_at)
-  if (slowest === undefined || checked.length < streams.length)
+  if (slowest === undefined || checked.length < feeds.length)
     return unknownCadence('streams_awaiting_first_poll')
   const age_s = Math.max(0, (now - slowest.last_check_at) / 1000)
   const ratio = Math.round((age_s / cadence_s) * 100) / 100
@@ -112,7 +112,7 @@ export function judgeCadence(
   return {
     promised_cadence_s: cadence_s,
     requested_cadence_s,
-    meets_entitlement: within_margin && streams.every(({ interval_s }) => interval_s <= cadence_s),
+    meets_entitlement: within_margin && feeds.every(({ interval_s }) => interval_s <= cadence_s),
     last_checked_s_ago: Math.floor(age_s),
     freshness_ratio: ratio,
     within_margin,
@@ -152,7 +152,7 @@ export type SourceCoverage = Pick<Coverage, 'status' | 'reason'> & {
 
 export function judgeSource(
   source: string,
-  stream: IdFacts,
+  ids: IdFacts,
   {
     missing,
     open,
@@ -160,9 +160,9 @@ export function judgeSource(
     now,
   }: Pick<SourceCoverage, 'missing' | 'left_out'> & { open: readonly OpenIds[]; now: number },
 ): SourceCoverage {
-  const { proof, proven, behind, verified_until, changes, reread } = stream
+  const { proof, proven, behind, verified_until, changes, reread } = ids
   const is_cut = open.some(({ reason }) => reason === 'skipped')
-  const state = judgeIds([stream], now) ?? {
+  const state = judgeIds([ids], now) ?? {
     status: is_cut ? ('degraded' as const) : ('complete' as const),
     reason: is_cut ? 'ids_skipped' : null,
   }

@@ -8,7 +8,7 @@ export type Pass = {
   rereads: number
   reread_at: number | null
   rest: Ids | null
-  /** Instant since which ids are read again; null: from the start of the stream. */
+  /** Instant since which ids are read again; null: from the start of the feed. */
   reread_depth: number | null
 }
 

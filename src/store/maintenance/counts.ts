@@ -12,15 +12,15 @@ import { pendingDeliveries, RETRYING } from '../delivery/pending.ts'
 const PENDING_MAX = 10_000
 
 /** The current work of the daemon; deliveries are counted up to ten thousand. */
-export function countActive(db: Db): { monitors: number; streams: number; pending: number } {
+export function countActive(db: Db): { monitors: number; feeds: number; pending: number } {
   const row = db
-    .query<{ monitors: number; streams: number; pending: number }, []>(
+    .query<{ monitors: number; feeds: number; pending: number }, []>(
       `SELECT (SELECT count(*) FROM monitors WHERE active = 1 AND removed_at IS NULL) AS monitors,
-              (SELECT count(*) FROM feeds WHERE next_check_at IS NOT NULL) AS streams,
+              (SELECT count(*) FROM feeds WHERE next_check_at IS NOT NULL) AS feeds,
               (SELECT count(*) FROM (SELECT 1 FROM ${pendingDeliveries('row')} LIMIT ${PENDING_MAX})) AS pending`,
     )
     .get()
-  return row ?? { monitors: 0, streams: 0, pending: 0 }
+  return row ?? { monitors: 0, feeds: 0, pending: 0 }
 }
 
 // Queries of the live dashboard. Each one has a row limit, because it runs again every second.
@@ -282,7 +282,7 @@ export type SystemCounts = {
   monitors_paused: number
   webhooks: number
   webhooks_paused: number
-  streams: number
+  feeds: number
   /** Each capped at 100,000. */
   waiting: number
   retrying: number
@@ -298,7 +298,7 @@ export function countSystem(db: Db): SystemCounts & { schema: number } {
               (SELECT count(*) FROM monitors WHERE removed_at IS NULL AND active = 0) AS monitors_paused,
               (SELECT count(*) FROM webhooks WHERE deleted_at IS NULL) AS webhooks,
               (SELECT count(*) FROM webhooks WHERE deleted_at IS NULL AND paused_at IS NOT NULL) AS webhooks_paused,
-              (SELECT count(*) FROM feeds WHERE next_check_at IS NOT NULL) AS streams`,
+              (SELECT count(*) FROM feeds WHERE next_check_at IS NOT NULL) AS feeds`,
     )
     .get()
   if (counts === null) throw new Error('a count returned no row')

@@ -44,13 +44,13 @@ export function nextAttemptAt(db: Db): number | null {
   return row?.at ?? null
 }
 
-export type Lag = { kind: string; streams: number; late: number; worst_ms: number }
+export type Lag = { kind: string; feeds: number; late: number; worst_ms: number }
 
 /** Every kind of polled feed, with the lag of its most overdue feed. */
 export function measureLag(db: Db, now: number): Lag[] {
   return db
     .query<Lag, [{ now: number }]>(
-      `SELECT kind, count(*) AS streams, sum(late_ms > 500 * requested_interval_s) AS late, max(0, max(late_ms)) AS worst_ms
+      `SELECT kind, count(*) AS feeds, sum(late_ms > 500 * requested_interval_s) AS late, max(0, max(late_ms)) AS worst_ms
          FROM (SELECT kind, requested_interval_s, $now - coalesce(last_check_at, created_at) - 1000 * requested_interval_s AS late_ms
                  FROM feeds WHERE next_check_at IS NOT NULL)
         GROUP BY kind`,
@@ -138,7 +138,7 @@ export type MonitorCoverage = {
   active: boolean
   /** Start of its window. */
   since_at: number
-  streams: FeedFacts[]
+  feeds: FeedFacts[]
   /** Sources of its feeds. */
   sources: string[]
   gaps: number
@@ -148,11 +148,11 @@ export type MonitorCoverage = {
   unobserved: number
 }
 
-type MonitorRow = Omit<MonitorCoverage, 'active' | 'streams' | 'sources' | 'unobserved'> & {
+type MonitorRow = Omit<MonitorCoverage, 'active' | 'feeds' | 'sources' | 'unobserved'> & {
   active: number
   created_at: number
 }
-type FactRow = Omit<FeedFacts, 'id' | 'registered' | 'attached_at' | 'stream'> &
+type FactRow = Omit<FeedFacts, 'id' | 'registered' | 'attached_at' | 'ids'> &
   IdColumns & {
     monitor_id: string
     feed_id: number
@@ -230,7 +230,7 @@ export function listMonitorCoverage(
       active: active === 1,
       sources: mine.map(({ source }) => source),
       unobserved: hidden_feeds.length,
-      streams: mine.map((it) => feedFacts(it, created_at, offset_ms)),
+      feeds: mine.map((it) => feedFacts(it, created_at, offset_ms)),
     }
   })
 }

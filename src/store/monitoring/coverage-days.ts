@@ -163,7 +163,7 @@ function readFacts(
         WHERE mf.monitor_id = $id ORDER BY f.id`,
     )
     .all({ id })
-  // Times of streams are by our clock, those of listings by that of their items.
+  // Times of feeds by ids are by our clock, times of listings by the clock of their items.
   const ahead = new Map(rows.map((it) => [it.feed_id, it.is_by_ids ? offset_ms : 0]))
   const ids = JSON.stringify(rows.map(({ feed_id }) => feed_id))
   const slack_ms = Math.abs(offset_ms) + 1000

@@ -202,7 +202,7 @@ test('a failed audit leaves the range, and health reports it after two intervals
         id: it.key,
         registered: true,
         attached_at: it.active_since,
-        stream: null,
+        ids: null,
       })),
       { now: fixture.clock.now(), since_at: START, offset_ms: 0 },
     )

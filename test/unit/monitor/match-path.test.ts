@@ -86,7 +86,7 @@ function beyond(base: readonly string[], texts: readonly string[]): string[] {
 }
 
 /** True for a statement of a projection, whose steps come together after many matches. */
-const isProjected = (text: string): boolean => /projections|kept_items|inbox_/.test(text)
+const isProjected = (text: string): boolean => /'projection'|kept_items|inbox_/.test(text)
 
 const MOST = 12
 const MOST_EACH_OF_64 = 0.5

@@ -261,7 +261,7 @@ CREATE TABLE checks (
 ) STRICT;
 CREATE INDEX checks_feed ON checks (feed_id, ended_at DESC);
 
--- close_attempts: later polls or requests that searched for the lost ids. from_id, to_id: ids of a stream, both inclusive,
+-- close_attempts: later polls or requests that searched for the lost ids. from_id, to_id: ids of a feed, both inclusive,
 -- that had no item when they were requested (reason unanswered) or were passed without a request (skipped); missed_estimate
 -- is then their number. retry_at: the ids are requested again; null: never, the gap is closed or its patience is over.
 CREATE TABLE gaps (

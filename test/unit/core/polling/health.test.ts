@@ -37,7 +37,7 @@ const stream = (fields: Partial<FeedFacts> = {}): FeedFacts => ({
   audited_from: 0,
   audited_until: NOW - 350 * S,
   active_since: NOW - 10 * H,
-  stream: null,
+  ids: null,
   ...fields,
 })
 const gap = (fields: Partial<Gap> = {}): Gap => ({
@@ -394,14 +394,14 @@ describe('cadence', () => {
   })
 })
 
-describe('streams', () => {
-  const facts = (fields: Partial<NonNullable<FeedFacts['stream']>> = {}): FeedFacts =>
+describe('feeds by ids', () => {
+  const facts = (fields: Partial<NonNullable<FeedFacts['ids']>> = {}): FeedFacts =>
     stream({
       id: 'all:hn',
       audited_at: null,
       audited_from: null,
       audited_until: null,
-      stream: {
+      ids: {
         proof: 'dense',
         verified_from: NOW - 5 * H,
         verified_until: NOW - 20 * S,

@@ -34,9 +34,9 @@ test('the most overdue feed of each kind counts, against the promised cadence an
   db.run("UPDATE feeds SET next_check_at = NULL WHERE key = 'asleep'")
 
   expect(measureLag(db, NOW)).toEqual([
-    { kind: 'comments', streams: 1, late: 0, worst_ms: 0 },
-    { kind: 'posts', streams: 3, late: 1, worst_ms: 35_000 },
-    { kind: 'search', streams: 1, late: 1, worst_ms: 600_000 },
+    { kind: 'comments', feeds: 1, late: 0, worst_ms: 0 },
+    { kind: 'posts', feeds: 3, late: 1, worst_ms: 35_000 },
+    { kind: 'search', feeds: 1, late: 1, worst_ms: 600_000 },
   ])
 })
 
