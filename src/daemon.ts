@@ -303,12 +303,13 @@ const atRest = (
   config: Config,
   runtime: Runtime,
   instance: Parameters<typeof assemble>[0]['instance'],
+  signal: AbortSignal,
 ) =>
   assemble({
     config,
     runtime,
     instance,
-    signal: AbortSignal.abort(),
+    signal,
     wake: () => {},
     expect: (_, __, work) => work,
     url: () => `http://${config.server.host}:${config.server.port}`,
@@ -334,11 +335,13 @@ export async function answerHere(
       request.headers.set('authorization', `Bearer ${token}`)
     }
     request.headers.set('host', 'localhost')
-    const { app, close } = atRest(config, runtime, instance)
+    const stopping = new AbortController()
+    const { app, close } = atRest(config, runtime, instance, stopping.signal)
     try {
       const answer = await app.handle(request)
       return new Response(await answer.arrayBuffer(), answer)
     } finally {
+      stopping.abort()
       await close()
     }
   } finally {
@@ -352,13 +355,18 @@ export async function createOpenApiDocument(config: Config): Promise<unknown> {
   using db = connect(':memory:', { create: true })
   migrate(db)
   const { random } = runtime
-  const { app } = atRest(config, runtime, {
-    db,
-    path: '',
-    run_id: '',
-    instance_id: '',
-    ring: createRing(random.bytes(32), random.bytes),
-  })
+  const { app } = atRest(
+    config,
+    runtime,
+    {
+      db,
+      path: '',
+      run_id: '',
+      instance_id: '',
+      ring: createRing(random.bytes(32), random.bytes),
+    },
+    AbortSignal.abort(),
+  )
   const answer = await app.handle(new Request('http://localhost/openapi.json'))
   return await answer.json()
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type * as z from 'zod'
 
 import type { Action, Printed, PrintedTable, PrintedValue } from '../api/operator/action.ts'
+import { createSources, FROM } from './account/credentials.ts'
 import {
   type Command,
   type CommandContext,
@@ -24,7 +25,7 @@ export async function operatorCommands(): Promise<Map<string, () => Promise<Comm
 }
 
 function commandOf(action: Action): Command {
-  const { command: name, summary, operands, stdin, examples, notes, print } = action
+  const { command: name, summary, operands, stdin, secret, examples, notes, print } = action
   const fields = Object.entries(action.fields?.() ?? {})
   const is_optional = new Set(
     fields.flatMap(([field, schema]) => (schema.safeParse(undefined).success ? [field] : [])),
@@ -37,10 +38,17 @@ function commandOf(action: Action): Command {
     name,
     summary,
     operands: operands.map((it) =>
-      is_optional.has(it) ? `[${it.toUpperCase()}]` : it.toUpperCase(),
+      is_optional.has(it) || it === secret ? `[${it.toUpperCase()}]` : it.toUpperCase(),
     ),
     options: {
       ...Object.fromEntries(options.map(([field, option]) => [typed(field), option])),
+      ...(secret !== undefined && {
+        [`${secret}-file`]: {
+          type: 'string',
+          value: FROM,
+          help: `the ${secret}, with credentials`,
+        },
+      }),
       json: JSON_OPTION,
     },
     examples,
@@ -59,13 +67,36 @@ function commandOf(action: Action): Command {
       }
       const chosen = new Map<string, unknown>(Object.entries(values))
       for (const [field] of options) input[field] = chosen.get(typed(field))
+      if (secret !== undefined)
+        input[secret] = await secretOf(context, secret, values, input[secret])
       const answer = await requestAction(context, action, input)
       if ('json' in values && values.json === true)
         context.stdout.write(`${JSON.stringify(answer)}\n`)
       else show(context, print(answer, input))
-      return EXIT.done
+      return action.failed?.(answer) === true ? EXIT.failed : EXIT.done
     },
   }
+}
+
+/** A field that may hold a secret: the operand without one, the content of its file, or what a person types. */
+async function secretOf(
+  context: CommandContext,
+  field: string,
+  values: object,
+  operand: unknown,
+): Promise<unknown> {
+  const sources = createSources(context, { ...values })
+  const from = new Map<string, unknown>(Object.entries(values)).get(`${field}-file`)
+  if (operand !== undefined && from !== undefined)
+    throw new UsageError(`${field.toUpperCase()} and --${field}-file exclude each other`)
+  if (String(operand).includes('@'))
+    throw new UsageError(
+      `credentials on the command line are visible to other users: use --${field}-file`,
+    )
+  if (operand !== undefined) return operand
+  return typeof from === 'string'
+    ? sources.read(`${field}-file`, from)
+    : ((await sources.prompt(`${field}: `)) ?? undefined)
 }
 
 const typed = (field: string) => field.replaceAll('_', '-')

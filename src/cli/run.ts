@@ -19,8 +19,6 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['account test', async () => (await import('./account/test.ts')).accountTest],
   ['account login', async () => (await import('./account/add.ts')).accountLogin],
   ['account remove', async () => (await import('./account/account.ts')).accountRemove],
-  ['proxy add', async () => (await import('./account/proxy.ts')).proxyAdd],
-  ['proxy test', async () => (await import('./account/proxy.ts')).proxyTest],
   ['source list', async () => (await import('./account/source.ts')).sourceList],
   ['source add', async () => (await import('./account/source.ts')).sourceAdd],
   ['source import', async () => (await import('./account/source.ts')).sourceImport],
@@ -55,7 +53,7 @@ export async function allCommands(): Promise<Commands> {
 
 const groupOf = (name: string) => name.split(' ')[0] ?? ''
 const GROUPS = [...new Set([...COMMANDS.keys()].map(groupOf))].flatMap((group) => {
-  if (group === 'key') return ['customer', 'credit', group]
+  if (group === 'account') return ['customer', 'credit', 'key', group, 'proxy']
   return group === 'archive' ? ['deliveries', 'feedback', 'draft', group] : [group]
 })
 

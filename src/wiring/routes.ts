@@ -330,6 +330,10 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       }),
       starting_credit_micros: config.billing.starting_credit_micros,
       drafts: executorOf(route_context),
+      tryProxy(proxy) {
+        const accounts = sources.get(sourceKey(config, HOME))?.accounts ?? null
+        return accounts && createProbe({ ...accounts, clock }).tryProxy(proxy)
+      },
       public_url: parts.public_url,
       pool: pools,
       requests: parts.requests,

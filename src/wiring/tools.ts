@@ -13,7 +13,7 @@ import { ANONYMOUS, type Identity } from '../platforms/port.ts'
 import { createLaunch } from '../platforms/reddit/browser/launch.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { authority, openPlatform } from './platform.ts'
-import { accessOf, createSource, discoverBy, probeSource, watchableOf } from './sources.ts'
+import { createSource, discoverBy, probeSource, watchableOf } from './sources.ts'
 
 /** The operations on sources of the command line, without a daemon. */
 export function openPlatformTools(config: Config, runtime: Runtime) {
@@ -39,11 +39,8 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
   type Probe = ReturnType<typeof createProbe>
   const deps = { ...runtime, egress }
   return {
-    readJar: (text: string, source?: string) => openedAt(source).probe.readJar(text),
     test: (account: Parameters<Probe['test']>[0], source?: string) =>
       openedAt(source).probe.test(account),
-    verify: (account: Parameters<Probe['verify']>[0], source?: string) =>
-      openedAt(source).probe.verify(account),
     tryProxy: (proxy: Parameters<Probe['tryProxy']>[0]) => openedAt().probe.tryProxy(proxy),
     async tryPlatform() {
       const { client, forum } = openedAt()
@@ -76,11 +73,6 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
       return discoverBy({ egress, config, guarded: false }, address)
     },
     watchableSources: async () => watchableOf(config, deps),
-    async sourceAccess(name: string) {
-      const configured = config.source.find((it) => it.name === name)
-      if (configured === undefined) throw new RangeError(`${name}: no such source`)
-      return accessOf(createSource(configured, config, deps), config, runtime)
-    },
     tryBrowser: () => tryBrowser(config, runtime),
     tryMail: () =>
       tryMailServer({

@@ -167,7 +167,7 @@ describe('account add', () => {
       `account add main --username ${username} --password-file pw --totp-file totp --json`,
     )
     expect(added.code).toBe(0)
-    expect(JSON.parse(added.out)).toMatchObject({ name: 'main', username, state: 'ready' })
+    expect(JSON.parse(added.out)).toMatchObject({ name: 'main', username, status: 'ready' })
     const posts = sandbox.requests.slice(before).filter(({ method }) => method === 'POST')
     expect(posts.length).toBeLessThanOrEqual(3)
     expect(await it.run('account test main')).toMatchObject({ code: 0 })
@@ -178,15 +178,20 @@ describe('account add', () => {
       'a wrong password',
       '--username {plain} --password-file -',
       'nope',
-      /does not accept this user/,
+      /password must be one that the platform accepts/,
     ],
     [
       'a missing second factor',
       '--username {guarded} --password-file env:PW',
       '',
-      /has a second factor: pass its secret with --totp-file/,
+      /totp_secret is required, because the account has a second factor/,
     ],
-    ['anonymous cookies', '--jar -', '{cookie}=made.up.value', /does not recognise these cookies/],
+    [
+      'anonymous cookies',
+      '--jar -',
+      '{cookie}=made.up.value',
+      /jar is not of a session that the platform recognises/,
+    ],
   ])('refuses %s, and stores nothing', async (_, options, stdin, sentence) => {
     using it = createTools()
     const args = options
@@ -197,25 +202,25 @@ describe('account add', () => {
       env: { PW: guarded().password },
     })
 
-    expect(ended).toMatchObject({ code: 1, out: '' })
+    expect(ended).toMatchObject({ code: 2, out: '' })
     expect(ended.err).toMatch(sentence)
     expect(await it.accounts()).toEqual([])
   })
 
   test.each<[string, string, RegExp]>([
-    ['x', '', /--jar or --password-file is needed/],
+    ['x', '', /password is required, or a jar/],
     ['x --jar nope.txt', '', /--jar: the file nope.txt cannot be read \(ENOENT\)/],
-    ['x --jar -', 'a=b', /--jar: /],
+    ['x --jar -', 'a=b', /jar is not usable: /],
     ['x --jar env:NOPE', '', /--jar: the environment variable NOPE is not set/],
     ['x --jar - --password-file -', 'a=b', /cannot both be read from standard input/],
-    ['x --password-file - --totp-file env:T', 'pw', /allowed is the base32 secret/],
-    ['x --kind bot', '', /--kind is "bot": allowed are session and oauth/],
-    ['x --kind oauth', '', /needs --client-id and --client-secret-file/],
-    ['x --kind oauth --jar -', '', /--jar goes with --kind session/],
-    ['x --client-id me --jar -', '', /--client-id goes with --kind oauth/],
-    ['../x --jar -', '', /is not a valid name/],
+    ['x --password-file - --totp-file env:T', 'pw', /totp_secret must be the base32 secret/],
+    ['x --kind bot', '', /kind must be session or oauth/],
+    ['x --kind oauth', '', /client_id is required/],
+    ['x --kind oauth --jar -', '', /jar must be left out/],
+    ['x --client-id me --jar -', '', /client_id must be left out/],
+    ['../x --jar -', 'a=b', /name must be 1 to 64 letters/],
     ['x --password hunter2', '', /unknown option '--password'/],
-    ['x --proxy home --jar -', '', /there is no proxy "home"/],
+    ['x --proxy home --password-file -', 'pw', /proxy must be the name of a proxy/],
   ])('reports the problem of: %s', async (args, stdin, sentence) => {
     using it = createTools()
     const ended = await it.run(`account add ${args}`, { stdin, env: { T: 'not base 32!' } })
@@ -247,8 +252,8 @@ describe('account add', () => {
       `account add bad --kind oauth --client-id ${application?.client_id} --client-secret-file -`,
       { stdin: 'wrong' },
     )
-    expect(refused).toMatchObject({ code: 1, out: '' })
-    expect(refused.err).toContain('does not accept this application')
+    expect(refused).toMatchObject({ code: 2, out: '' })
+    expect(refused.err).toContain('client_secret must be one that the platform accepts')
   })
 })
 
@@ -379,7 +384,7 @@ describe('an account', () => {
       stdin: 'http://prx-user:prx-pass@127.0.0.1:9',
     })
     await it.run(
-      'account add main --no-check --jar - --password-file env:PW --totp-file env:T --proxy home',
+      'account add main --untested --jar - --password-file env:PW --totp-file env:T --proxy home',
       {
         stdin: header(cookies),
         env: { PW: password, T: totp_secret ?? '' },
@@ -434,7 +439,7 @@ describe('a proxy', () => {
   test.each<[string, RegExp]>([
     ['home http://me:secret@127.0.0.1:9', /credentials on the command line are visible/],
     ['home ftp://127.0.0.1', /the address of a proxy must begin with http:\/\//],
-    ['home', /ADDRESS or --address-file is needed/],
+    ['home', /address is required/],
   ])('is refused: %s', async (args, sentence) => {
     using it = createTools()
     const { code, err } = await it.run(`proxy add ${args}`)
@@ -454,7 +459,7 @@ describe('a proxy', () => {
     })
 
     const { cookies } = sandbox.session({ username: plain().username })
-    await it.run('account add main --no-check --jar - --proxy home', { stdin: header(cookies) })
+    await it.run('account add main --untested --jar - --proxy home', { stdin: header(cookies) })
     expect((await it.run('proxy remove home')).err).toBe(
       'forumd: main would lose its proxy: remove the account first\n',
     )

@@ -66,7 +66,14 @@ test('an account signs in with password and second factor, again, and is removed
 
   const added = await post('/accounts', { ...account, totp_secret })
   const { id, ...row } = added.body
-  expect(row).toEqual({ name: 'guarded', username, status: 'ready', reason: null, verdict: null })
+  expect(row).toEqual({
+    name: 'guarded',
+    username,
+    status: 'ready',
+    reason: null,
+    verdict: null,
+    remark: null,
+  })
   expect((await daemon.call('/api/forum/posts?subforum=coffee&limit=1')).status).toBe(200)
   expect(daemon.sandbox.requests.at(-1)?.user).toBe(username)
 

@@ -58,6 +58,8 @@ const ROUTES: [string, string][] = [
   ['POST', '/operator/customers/cus_1/rename'],
   ['POST', '/operator/customers/cus_1/remove'],
   ['POST', '/operator/customers/cus_1/credits'],
+  ['POST', '/operator/proxies'],
+  ['POST', '/operator/proxies/test'],
   ['GET', '/operator/keys'],
   ['POST', '/operator/keys'],
   ['POST', '/operator/keys/import'],

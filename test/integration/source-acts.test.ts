@@ -591,10 +591,10 @@ describe("the operator's account and drafts", () => {
     writeFileSync(folder.file('totp'), bruno?.totp_secret ?? '')
     const sign_in = ['--username', 'bruno_keeps', '--password-file', folder.file('pw')]
     const add = ['account', 'add', '--source', 'lem', ...at, ...sign_in]
-    expect(await runForumd(add).catch(String)).toContain('TWO_FACTOR_REQUIRED')
+    expect(await runForumd(add).catch(String)).toContain('totp_secret is required')
     expect(await runForumd([...add, '--totp-file', folder.file('totp')])).toContain('lem is added')
     expect(await runForumd(['account', 'add', '--source', 'hn', ...at]).catch(String)).toContain(
-      'has no acts',
+      'this source takes no account in this way',
     )
   })
 })

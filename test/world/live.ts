@@ -54,7 +54,7 @@ session_cookie = "reddit_session"
   try {
     await daemon.start()
     for (const [index, account] of scenario.accounts.entries()) {
-      const args = ['account', 'add', account.name, '--jar', '-', '--no-check']
+      const args = ['account', 'add', account.name, '--jar', '-', '--untested']
       await daemon.command(args, platform.jarOf(index))
     }
     const keyArgs = ['key', 'create', '--customer', 'judge', '--credits', 'unlimited']

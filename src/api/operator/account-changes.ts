@@ -1,10 +1,14 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import type { StateReason } from '../../core/accounts/status.ts'
+import {
+  type AccountResult,
+  newStatus,
+  type StateReason,
+  unsigned,
+} from '../../core/accounts/status.ts'
 import { base32 } from '../../core/accounts/totp.ts'
 import { ApiError, checkAll, invalid } from '../../core/base/errors.ts'
-import { isPoolName, POOL_NAME_RULE } from '../../core/base/text.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
 import type { Random } from '../../runtime/runtime.ts'
 import {
@@ -23,7 +27,7 @@ import { transact } from '../../store/db/connection.ts'
 import { bodySchema, type SchemaOutput } from '../http/fields.ts'
 import type { OperatorPoolDeps } from './accounts.ts'
 import type { RecordAction } from './actions.ts'
-import { accountOf, toAccount } from './actions/pool.ts'
+import { accountOf, poolName, toAccount } from './actions/pool.ts'
 
 const ACCOUNTS_MAX = 1000
 const SECRET_MAX = 4096
@@ -88,19 +92,13 @@ const signInFields = () => ({
 })
 
 export const addBody = bodySchema(() => ({
-  name: z
-    .string({
-      error: ({ input }) =>
-        input === undefined
-          ? `name is required: ${POOL_NAME_RULE}`
-          : `name must be ${POOL_NAME_RULE}`,
-    })
-    .refine(isPoolName, `name must be ${POOL_NAME_RULE}`),
+  name: poolName(),
   kind: z.enum(['session', 'oauth'], 'kind must be session or oauth').default('session'),
   ...signInFields(),
   client_id: maybeSecret('client_id'),
   proxy: z.string('proxy must be the name of a proxy, or null').nullable().optional(),
   source: z.string('source must be the name of a source of the kind reddit').optional(),
+  untested: z.boolean('untested must be true or false').default(false),
 }))
 
 const loginBody = bodySchema(signInFields)
@@ -165,6 +163,39 @@ const toAnswer = ({ id, name }: { id: string; name: string }, it: Checked) => ({
   status: it.status.state,
   reason: it.status.state_reason,
   verdict: it.finding,
+  remark: remarkOf(it),
+})
+
+const LATER = 'the daemon checks again'
+const REMARKS: Readonly<Partial<Record<AccountResult['kind'], string>>> = {
+  suspended: 'the platform has suspended it; no requests are sent through it',
+  locked: 'the platform requires a new password for it; no requests are sent through it',
+  blocked: `the platform answers with a block page; ${LATER}`,
+  throttled: `the platform limits its rate; ${LATER}`,
+  unclear: `the platform gave no readable answer; ${LATER}`,
+}
+const NAMES_MAX = 5
+
+/** A warning about users whom an account has blocked; null: there are none. */
+export const explainBlocked = (names: readonly string[]): string | null =>
+  names.length === 0
+    ? null
+    : `it has blocked ${names.slice(0, NAMES_MAX).join(', ')}${names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : ''}, and receives none of their items: unblock them on the platform`
+
+function remarkOf({ secrets, jar, finding, reason, blocked = [] }: Checked): string | null {
+  if (jar !== null || secrets.kind === 'oauth')
+    return (finding && REMARKS[finding]) ?? explainBlocked(blocked)
+  return reason === 'human_check'
+    ? 'not signed in yet: the platform requires a human check: sign in with your own browser, export its cookies, and pass them as the jar'
+    : `not signed in yet: the platform gave no readable answer; ${LATER}`
+}
+
+const uncheckedOf = (given: Omit<ToCheck, 'proxy'>, now: number): Checked => ({
+  ok: true,
+  ...given,
+  status: given.jar !== null || given.secrets.kind === 'oauth' ? newStatus(now) : unsigned(now),
+  finding: null,
+  reason: null,
 })
 
 /** Secrets of an existing account with the given ones in their place. */
@@ -266,7 +297,9 @@ export function accountChanges(deps: AccountChangeDeps, record: RecordAction) {
         const proxy = proxyNamed(body.proxy ?? null)
         const by_name = (body.password ?? null) === null ? null : name
         const given = { secrets, jar: readJar(at, text), username: body.username ?? by_name }
-        const checked = await check(at, name, { ...given, proxy: proxy?.address ?? null })
+        const checked = body.untested
+          ? uncheckedOf(given, clock.now())
+          : await check(at, name, { ...given, proxy: proxy?.address ?? null })
         const row = { id: `acc_${random.uuid()}`, name, source: at.key }
         transact(db, () => {
           // Another call may have taken the name during the check.

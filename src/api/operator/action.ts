@@ -1,8 +1,10 @@
 import type { HTTPHeaders } from 'elysia'
 import type * as z from 'zod'
 
+import type { Outcome } from '../../core/base/result.ts'
 import type { Ring } from '../../core/base/secrets.ts'
 import type { Naming } from '../../core/forum/naming.ts'
+import type { Proxy } from '../../core/forum/proxy.ts'
 import type { Clock, Log, Random } from '../../runtime/runtime.ts'
 import type { OperatorAction } from '../../store/customers/operator-actions.ts'
 import type { Db } from '../../store/db/connection.ts'
@@ -28,6 +30,8 @@ export type ActionDeps = {
   /** The address of the service, as browsers of this machine reach it. */
   public_url: () => string
   drafts: DraftExecutor
+  /** Requests the platform through a proxy; null: no source has accounts, to which proxies belong. */
+  tryProxy(proxy: Proxy): Promise<Outcome<unknown>> | null
 }
 
 /** One call of an action. */
@@ -61,12 +65,16 @@ export type Action<T = Record<string, unknown>> = {
   fields?(): Record<string, z.ZodType>
   /** A field that the command reads from standard input: a secret must not be an argument. */
   stdin?: string
+  /** A field that may hold a secret: `--FIELD-file` reads it, and an operand with an @ is refused. */
+  secret?: string
   /** True if it cannot be done beside a stopped daemon. */
   needs_daemon?: boolean
   examples: readonly string[]
   notes?: string
   run(call: Call<T>): object | Promise<object>
   print(answer: object, input: T): Printed
+  /** True for an answer after which the command ends with 1. */
+  failed?(answer: object): boolean
 }
 
 /**

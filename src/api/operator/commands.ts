@@ -12,7 +12,15 @@ import { deliveryList, redrive } from './actions/deliveries.ts'
 import { draftApprove, draftDecline, draftList, draftShow } from './actions/drafts.ts'
 import { answer } from './actions/feedback.ts'
 import { createKey, importKey, keys, revoke, signInLink } from './actions/keys.ts'
-import { accountList, pause, proxyList, proxyRemove, resume } from './actions/pool.ts'
+import {
+  accountList,
+  pause,
+  proxyAdd,
+  proxyList,
+  proxyRemove,
+  proxyTest,
+  resume,
+} from './actions/pool.ts'
 
 /** The actions of operators, in the order of the overview of commands. Each is a route and a command. */
 export const ACTIONS: readonly Action[] = [
@@ -31,7 +39,9 @@ export const ACTIONS: readonly Action[] = [
   accountList,
   pause,
   resume,
+  proxyAdd,
   proxyList,
+  proxyTest,
   proxyRemove,
   deliveryList,
   redrive,

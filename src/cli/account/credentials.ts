@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 
-import { base32 } from '../../core/accounts/totp.ts'
 import { errorCode } from '../../core/base/errors.ts'
 import { type CommandContext, CommandRefusal, UsageError } from '../command.ts'
 
@@ -46,14 +45,6 @@ export function createSources(context: SourceContext, values: Readonly<Record<st
     throw new UsageError(`--${option}: the environment variable ${name} is not set, or is empty`)
   }
 
-  async function secret(option: string, from: string): Promise<string> {
-    const text = (await read(option, from)).replace(/\r?\n$/, '')
-    if (text !== '' && text.length <= LONGEST && !/[\r\n\0]/.test(text)) return text
-    throw new UsageError(
-      `--${option}: allowed is one line of 1 to ${LONGEST} characters; its content is not shown`,
-    )
-  }
-
   /**
    * Prompts on the terminal without echo; null without a terminal.
    * @throws {CommandRefusal} The line is empty.
@@ -66,12 +57,13 @@ export function createSources(context: SourceContext, values: Readonly<Record<st
     return typed
   }
 
-  return { read, secret, prompt }
+  return {
+    read: async (option: string, from: string) => (await read(option, from)).replace(/\r?\n$/, ''),
+    prompt,
+  }
 }
 
 export type Sources = ReturnType<typeof createSources>
-
-const LONGEST = 4096
 
 const isFile = (from: string) => from !== '-' && !from.startsWith('env:')
 
@@ -82,14 +74,6 @@ function fromFile(option: string, path: string): string | UsageError {
     const code = errorCode(error) || 'unreadable'
     return new UsageError(`--${option}: the file ${path} cannot be read (${code})`)
   }
-}
-
-/** @throws {UsageError} It is not base32. The message does not repeat it. */
-export function checkTotp(text: string): string {
-  if (base32(text) !== null) return text
-  throw new UsageError(
-    '--totp-file: allowed is the base32 secret of the second factor: letters A to Z and digits 2 to 7',
-  )
 }
 
 /** The part of a terminal that input without echo needs. */

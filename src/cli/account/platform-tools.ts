@@ -3,17 +3,13 @@ import type { Outcome } from '../../core/base/result.ts'
 import type { WatchableSource } from '../../core/filter/feeds.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
 import type { Discovered } from '../../platforms/feed/discovery.ts'
-import type { AccountSecrets, CredentialsCheck, StoredJar } from '../../store/accounts/accounts.ts'
+import type { AccountSecrets, StoredJar } from '../../store/accounts/accounts.ts'
 
 export type OpenedAccount = {
   secrets: AccountSecrets
   jar: string | null
   proxy: Proxy | null
 }
-
-/** Cookies of a browser export, or sentences that describe its problems. */
-type JarRead =
-  { ok: true; jar: StoredJar; cookies: number; others: number } | { ok: false; problems: string[] }
 
 /** Result of a session check; `jar` and `secrets` are set when the check changed them. */
 export type Tested = {
@@ -36,39 +32,9 @@ export type TestedSource = {
   answer: Outcome<{ title: string | null; version: string | null; notes: string[] }>
 }
 
-/** Ways to get the operator's credential at a source; null: the source has no such way. */
-type SourceAccess = {
-  /** A person opens the address, allows the access, and pastes the answer, which `read` takes. */
-  authorize:
-    | (() => Promise<{
-        authorize_url: string
-        /** `unreadable` names what is wrong with the answer. */
-        read(answer: string): Outcome<{ key: string }>
-      }>)
-    | null
-  signIn:
-    | ((account: {
-        username: string
-        password: string
-        totp_secret: string | null
-      }) => Promise<{ ok: true; credential: string } | { ok: false; code: string }>)
-    | null
-}
-
 export type PlatformTools = AsyncDisposable & {
   /** `source`: key of that with the accounts; absent: the first. */
-  readJar(text: string, source?: string): JarRead
   test(account: OpenedAccount, source?: string): Promise<Tested>
-  /** Checks a session, or signs in if there is a password and no jar. */
-  verify(
-    account: {
-      secrets: AccountSecrets
-      jar: StoredJar | null
-      username: string | null
-      proxy: Proxy | null
-    },
-    source?: string,
-  ): Promise<CredentialsCheck>
   /** Requests the platform through an egress; the fault's kind tells proxy failures from platform failures. */
   tryProxy(proxy: Proxy): Promise<Outcome<unknown>>
   /** Requests the platform directly and anonymously; `ahead_ms`: lead of its clock over the local clock, null if unknown. */
@@ -79,7 +45,6 @@ export type PlatformTools = AsyncDisposable & {
   discover(address: string): Promise<Discovered>
   /** The configured sources that can be monitored, by name, without a request to them. */
   watchableSources(): Promise<ReadonlyMap<string, WatchableSource>>
-  sourceAccess(name: string): Promise<SourceAccess>
   /** Starts the browser and stops it. `bare`: without its own sandbox. */
   tryBrowser(): Promise<{ ok: true; version: string; bare: boolean } | { ok: false; why: string }>
   /** Signs in at the mail server; the error, or null. Throws when no mail server is configured. */

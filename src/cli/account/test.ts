@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 
+import { explainBlocked } from '../../api/operator/account-changes.ts'
 import {
   type AccountResult,
   type AccountStatus,
   afterProbe,
   signedIn,
-  type StateReason,
 } from '../../core/accounts/status.ts'
 import { isPoolName, POOL_NAME_RULE } from '../../core/base/text.ts'
 import {
@@ -38,22 +38,7 @@ export function parsePoolName(text: string): string {
   )
 }
 
-const SIGN_IN_ENDS: Readonly<Partial<Record<StateReason, string>>> = {
-  wrong_credentials: 'the platform does not accept this username and password',
-  second_factor_required: 'the account has a second factor: pass its secret with --totp-file',
-  second_factor_refused:
-    'the platform does not accept the code of the second factor: check the secret and the clock',
-  human_check:
-    'the platform requires a human check: sign in with your own browser, export its cookies, and pass them with --jar',
-  token_refused: 'the platform does not accept the refresh token of this application',
-  client_revoked:
-    'the platform does not know this application: it was revoked, or its id or secret is wrong',
-}
-
 const UNREADABLE = 'the platform gave no readable answer: try again later'
-
-export const explainSignIn = (reason: StateReason | null): string =>
-  (reason && SIGN_IN_ENDS[reason]) ?? UNREADABLE
 
 export const VERDICTS: Readonly<Record<AccountResult['kind'], { word: string; means: string }>> = {
   alive: { word: 'alive', means: '' },
@@ -70,14 +55,6 @@ export const VERDICTS: Readonly<Record<AccountResult['kind'], { word: string; me
   throttled: { word: 'throttled', means: 'the platform limits its rate' },
   unclear: { word: 'unclear', means: UNREADABLE },
 }
-
-const NAMES_MAX = 5
-
-/** A warning about users whom an account has blocked; null: there are none. */
-export const explainBlocked = (names: readonly string[]): string | null =>
-  names.length === 0
-    ? null
-    : `it has blocked ${names.slice(0, NAMES_MAX).join(', ')}${names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : ''}, and receives none of their items: unblock them on the platform`
 
 export const accountTest = command({
   name: 'account test',

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 
+import { proxyError } from '../../api/operator/actions/pool.ts'
 import { homeOf } from '../../config/schema.ts'
 import { listAccounts, openAccount } from '../../store/accounts/accounts.ts'
 import { listProxies, openProxy } from '../../store/accounts/proxies.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { listFailingWebhooks } from '../../store/maintenance/metric-queries.ts'
 import type { OpenedAccount as Credentials, PlatformTools } from '../account/platform-tools.ts'
-import { proxyError } from '../account/proxy.ts'
 import { VERDICTS } from '../account/test.ts'
 import {
   command,

@@ -147,12 +147,11 @@ function flagOf(name: string, option: Option, argv: readonly string[]): Flag {
   })
 }
 
-/** Values by the names of the options; commander has those of `--per-second` and `--no-check` by others. */
+/** Values by the names of the options; commander has that of `--per-second` by another. */
 export const valuesOf = (program: Program): Record<string, string | boolean | undefined> =>
   Object.fromEntries(
     program.options.map((flag) => {
       const value: string | boolean | undefined = program.getOptionValue(flag.attributeName())
-      if (flag.negate) return [flag.name(), value === false]
       return [flag.name(), flag.isBoolean() ? value === true : value]
     }),
   )

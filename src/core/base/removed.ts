@@ -30,6 +30,7 @@ export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> =
     'relevance.price_output_per_million': BY_CALLS,
   },
   commands: {
+    'account add --no-check': 'use --untested',
     approve: 'use forumd draft list, show, approve or decline',
     failover: 'planned moves were removed: stop the primary, and the other node goes on',
     replica:

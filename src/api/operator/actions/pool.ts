@@ -1,5 +1,10 @@
+import * as z from 'zod'
+
 import { ApiError, invalid } from '../../../core/base/errors.ts'
+import type { Outcome } from '../../../core/base/result.ts'
+import { isPoolName, POOL_NAME_RULE } from '../../../core/base/text.ts'
 import { iso } from '../../../core/base/time.ts'
+import { parseProxy } from '../../../core/forum/proxy.ts'
 import {
   type Account,
   listAccounts,
@@ -7,9 +12,12 @@ import {
   resumeAccount,
 } from '../../../store/accounts/accounts.ts'
 import {
+  findProxyByName,
+  insertProxy,
   listProxies,
   openProxy,
   type ProxyRow,
+  recordProxyTest,
   removeProxy,
 } from '../../../store/accounts/proxies.ts'
 import { listSourceAccounts } from '../../../store/accounts/sources.ts'
@@ -17,6 +25,17 @@ import { type Db, transact } from '../../../store/db/connection.ts'
 import { action, type ActionDeps } from '../action.ts'
 
 type PoolDeps = Pick<ActionDeps, 'db' | 'ring' | 'clock' | 'pool' | 'requests' | 'allow_anonymous'>
+
+/** The name of a new account or proxy. */
+export const poolName = () =>
+  z
+    .string({
+      error: ({ input }) =>
+        input === undefined
+          ? `name is required: ${POOL_NAME_RULE}`
+          : `name must be ${POOL_NAME_RULE}`,
+    })
+    .refine(isPoolName, `name must be ${POOL_NAME_RULE}`)
 
 /** An account by its id or its name. */
 export function accountOf(db: Db, named: string): Account {
@@ -181,6 +200,91 @@ export const proxyList = action({
   }),
 })
 
+/** A proxy by its id or its name. */
+function proxyNamed(db: Db, named: string): ProxyRow {
+  const proxy = listProxies(db).find(({ id, name }) => id === named || name === named)
+  if (proxy !== undefined) return proxy
+  throw new ApiError('NOT_FOUND', { message: `there is no proxy "${named.slice(0, 80)}"` })
+}
+
+export const proxyAdd = action<{ name: string; address: string }>({
+  command: 'proxy add',
+  summary: 'adds an egress proxy',
+  route: 'POST /proxies',
+  operands: ['name', 'address'],
+  secret: 'address',
+  fields: () => ({
+    name: poolName(),
+    address: z.string('address is required: scheme://user:password@host:port'),
+  }),
+  examples: [
+    'forumd proxy add home socks5h://10.0.0.2:1080',
+    'forumd proxy add paid --address-file paid.proxy',
+    'PROXY=http://me:secret@proxy.example:3128 forumd proxy add paid --address-file env:PROXY',
+  ],
+  notes:
+    'An address is scheme://user:password@host:port with http, https, socks4, socks5 or socks5h. An address with credentials is not accepted on the command line. FILE may be - for standard input or env:NAME.',
+  run(call) {
+    const { db, ring, clock, random, input, record } = call
+    const { name } = input
+    const parsed = parseProxy(input.address)
+    if (!parsed.ok) throw invalid('address', `the address of a proxy ${parsed.why}`)
+    return transact(db, () => {
+      if (findProxyByName(db, name) !== null)
+        throw invalid('name', `name: there is a proxy "${name}" already`)
+      const id = `prx_${random.uuid()}`
+      insertProxy(db, ring, { id, name, proxy: parsed.proxy, created_at: clock.now() })
+      record({ action: 'proxy.added', subject: id, subject_name: name })
+      return toProxy(call, proxyNamed(db, id))
+    })
+  },
+  print: ({ name, scheme, host }: ReturnType<typeof toProxy>) => `${name} uses ${scheme}://${host}`,
+})
+
+/** The failure of an egress in one word; null when any answer of the platform arrived. */
+export function proxyError(outcome: Outcome<unknown>): string | null {
+  if (outcome.ok) return null
+  const { fault } = outcome
+  if (fault.kind === 'proxy') return fault.trouble ?? 'failed'
+  if (fault.kind === 'timeout') return 'timeout'
+  if (fault.kind !== 'unavailable' || fault.status !== null) return null
+  return fault.trouble ?? 'unreachable'
+}
+
+type ProxyTests = { proxies: { name: string; verdict: 'works' | 'fails'; error: string | null }[] }
+
+export const proxyTest = action<{ proxy?: string }>({
+  command: 'proxy test',
+  summary: 'sends a request to the platform through each proxy',
+  route: 'POST /proxies/test',
+  operands: ['proxy'],
+  fields: () => ({ proxy: z.string('proxy must be the name of a proxy').optional() }),
+  examples: ['forumd proxy test', 'forumd proxy test home'],
+  notes: 'Exit code 0 when the platform answered through each of them, with any status.',
+  async run({ db, ring, clock, tryProxy, input }): Promise<ProxyTests> {
+    const { proxy: named } = input
+    const tested: ProxyTests['proxies'] = []
+    for (const { id, name } of named === undefined ? listProxies(db) : [proxyNamed(db, named)]) {
+      const proxy = openProxy(db, ring, id)
+      if (proxy === null) continue
+      const outcome = await tryProxy(proxy)
+      if (outcome === null)
+        throw new ApiError('NOT_FOUND', {
+          message: 'the configuration has no source of the kind reddit, to which proxies belong',
+        })
+      const error = proxyError(outcome)
+      recordProxyTest(db, id, error, clock.now())
+      tested.push({ name, verdict: error === null ? 'works' : 'fails', error })
+    }
+    return { proxies: tested }
+  },
+  print: ({ proxies }: ProxyTests) => ({
+    rows: proxies,
+    none: 'There is no proxy yet: add one with forumd proxy add NAME ADDRESS.',
+  }),
+  failed: ({ proxies }: ProxyTests) => proxies.some(({ error }) => error !== null),
+})
+
 export const proxyRemove = action<{ proxy: string }>({
   command: 'proxy remove',
   summary: 'removes an unused egress proxy',
@@ -189,10 +293,7 @@ export const proxyRemove = action<{ proxy: string }>({
   examples: ['forumd proxy remove home'],
   run: ({ db, input: { proxy: named }, record }) =>
     transact(db, () => {
-      const proxy = listProxies(db).find(({ id, name }) => id === named || name === named)
-      if (proxy === undefined)
-        throw new ApiError('NOT_FOUND', { message: `there is no proxy "${named.slice(0, 80)}"` })
-      const { id, name } = proxy
+      const { id, name } = proxyNamed(db, named)
       const pinned = removeProxy(db, id)
       if (pinned.length > 0)
         throw invalid(

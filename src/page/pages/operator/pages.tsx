@@ -43,6 +43,7 @@ const SENTENCES: { [action: string]: string } = {
   'account.resumed': 'Account resumed',
   'account.signed_in': 'Account signed in',
   'account.removed': 'Account removed',
+  'proxy.added': 'Proxy added',
   'proxy.removed': 'Proxy removed',
   'deliveries.redriven': 'Deliveries sent again',
   'feedback.answered': 'Feedback answered',
