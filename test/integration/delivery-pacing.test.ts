@@ -5,6 +5,7 @@ import { listAttempts } from '../../src/store/delivery/deliveries.ts'
 import { redeliver } from '../../src/store/delivery/redeliver.ts'
 import { rotateSecret, updateWebhook } from '../../src/store/delivery/webhooks.ts'
 import { type Delivering, startDelivering } from '../support/delivery-fixture.ts'
+import { addMonitor } from '../support/target-row.ts'
 
 const ids = (it: Delivering) =>
   it.receiver.received.map(({ headers }) => headers.get('x-service-delivery-id'))
@@ -99,9 +100,7 @@ test('order is per monitor, and monitors do not wait for each other', async () =
   editWebhook(it, { ordered: true })
   it.receiver.answers.push(500)
   for (let n = 0; n < 2; n++) it.put(`dlv_${n}`)
-  it.db
-    .run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
-             VALUES ('mon_2', 'cus_1', '{}', 60, 0, 0, 0)`)
+  addMonitor(it.db, 'mon_2')
   it.put('dlv_other')
   it.db.run("UPDATE deliveries SET monitor_id = 'mon_2' WHERE id = 'dlv_other'")
   it.nudge()

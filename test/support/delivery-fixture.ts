@@ -22,7 +22,9 @@ import {
 } from '../../src/store/delivery/deliveries.ts'
 import { insertWebhook } from '../../src/store/delivery/webhooks.ts'
 import { fakeClock } from './clock.ts'
+import { addCustomer } from './customers.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
+import { addMonitor } from './target-row.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const CUSTOMER = 'cus_1'
@@ -136,10 +138,8 @@ export async function startDelivering(options: Options = {}) {
     return { db, boot: run_id, sender, loop, stop: () => stopping.abort() }
   }
   let run = start()
-  run.db.run(`INSERT INTO customers VALUES ('${CUSTOMER}', 'ann', 'entry', 0, 0, 0, NULL)`)
-  run.db
-    .run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
-              VALUES ('${MONITOR}', '${CUSTOMER}', '{}', 60, 0, 0, 0)`)
+  addCustomer(run.db, CUSTOMER)
+  addMonitor(run.db, MONITOR, CUSTOMER)
   stack.defer(async () => {
     run.stop()
     await run.sender.idle()

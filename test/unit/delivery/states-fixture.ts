@@ -17,15 +17,12 @@ import { createFilters } from '../../../src/monitor/match.ts'
 import { createMonitoring } from '../../../src/monitor/scheduler.ts'
 import { connect, migrate, transact } from '../../../src/store/db/connection.ts'
 import { redeliver } from '../../../src/store/delivery/redeliver.ts'
-import {
-  deleteWebhook,
-  insertWebhook,
-  updateWebhook,
-} from '../../../src/store/delivery/webhooks.ts'
+import { deleteWebhook, updateWebhook } from '../../../src/store/delivery/webhooks.ts'
 import { startMonitor } from '../../../src/store/monitoring/monitors.ts'
 import { addCustomer } from '../../support/customers.ts'
 import { postOf } from '../../support/items.ts'
 import { realPatterns } from '../../support/patterns.ts'
+import { addTarget } from '../../support/target-row.ts'
 import { listingWatch, watchesOf } from '../../support/watch.ts'
 import type { Filter, MonitorName, Reply, Row, Thing } from './states-model.ts'
 
@@ -107,14 +104,7 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
     }
   }
   addCustomer(db, CUSTOMER, { name: 'ann', at: start })
-  insertWebhook(db, {
-    id: TARGET,
-    customer_id: CUSTOMER,
-    kind: 'webhook',
-    url: 'https://hooks.example.com/',
-    secret: new Uint8Array(1),
-    created_at: start,
-  })
+  addTarget(db, TARGET, { customer_id: CUSTOMER, at: start })
   for (const name of ['listed', 'open'] as const) addMonitor(name)
 
   function addMonitor(name: MonitorName) {

@@ -11,13 +11,14 @@ import { claimDue, nextDueDeliveryAt } from '../../../../src/store/delivery/outb
 import { listTargets } from '../../../../src/store/delivery/targets.ts'
 import {
   deleteWebhook,
-  insertWebhook,
   pauseFailing,
   recordFailure,
   resumeWebhook,
   retireWebhook,
 } from '../../../../src/store/delivery/webhooks.ts'
+import { addCustomer } from '../../../support/customers.ts'
 import { memoryDb } from '../../../support/memory-db.ts'
+import { addMonitor, addTarget } from '../../../support/target-row.ts'
 
 const HOUR_MS = 3_600_000
 const WEEK_MS = 168 * HOUR_MS
@@ -25,18 +26,9 @@ const DAY_MS = 24 * HOUR_MS
 
 function opened(webhooks: string[]): Db {
   const db = memoryDb()
-  db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
-  db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
-          VALUES ('mon_1', 'cus_1', '{}', 60, 0, 0, 0)`)
-  for (const [at, id] of webhooks.entries())
-    insertWebhook(db, {
-      id,
-      customer_id: 'cus_1',
-      kind: 'webhook',
-      url: 'https://hooks.example.com/',
-      secret: new Uint8Array(1),
-      created_at: at,
-    })
+  addCustomer(db, 'cus_1')
+  addMonitor(db, 'mon_1')
+  for (const [at, id] of webhooks.entries()) addTarget(db, id, { at })
   return db
 }
 
@@ -163,8 +155,7 @@ test('a target without capacity is neither served nor waited for', () => {
 test('a target with ordered deliveries is limited by its capacity too', () => {
   using db = opened(['wh_a'])
   db.run('UPDATE webhooks SET ordered = 1')
-  db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
-          VALUES ('mon_2', 'cus_1', '{}', 60, 0, 0, 0)`)
+  addMonitor(db, 'mon_2')
   for (const n of [1, 2]) put(db, `dlv_${n}`, 'wh_a', n)
   db.run("UPDATE deliveries SET monitor_id = 'mon_2' WHERE id = 'dlv_2'")
   expect(claim(db, 5, '', 1)).toEqual(['dlv_1'])

@@ -6,7 +6,7 @@ import { redeliver } from '../../../../src/store/delivery/redeliver.ts'
 import { unsubscribeTarget } from '../../../../src/store/delivery/targets.ts'
 import { deleteWebhook, updateWebhook } from '../../../../src/store/delivery/webhooks.ts'
 import { memoryDb } from '../../../support/memory-db.ts'
-import { putTarget } from '../../../support/target-row.ts'
+import { addMonitor, putTarget } from '../../../support/target-row.ts'
 
 const NOW = 1_700_000_000_000
 
@@ -38,8 +38,7 @@ const again = (db: Db, { since = 0, until = Infinity, rows_max = 10 } = {}) =>
   })
 
 const elsewhere = (db: Db) => {
-  db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
-          VALUES ('mon_2', 'cus_1', '{}', 60, 0, 0, 0)`)
+  addMonitor(db, 'mon_2')
   unsubscribeTarget(db, { webhook_id: 'wh_1', monitor_id: 'mon_2' })
 }
 

@@ -3,13 +3,12 @@ import { expect, test } from 'bun:test'
 import { newestSeq, skipAhead } from '../../../../src/store/monitoring/matches.ts'
 import { memoryDb } from '../../../support/memory-db.ts'
 import { insertPulled } from '../../../support/pulled.ts'
-import { putTarget } from '../../../support/target-row.ts'
+import { addMonitor, putTarget } from '../../../support/target-row.ts'
 
 test("after a restore every monitor's sequence continues from its instant", () => {
   using db = memoryDb()
   putTarget(db)
-  db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
-          VALUES ('mon_2', 'cus_1', '{}', 60, 0, 0, 0)`)
+  addMonitor(db, 'mon_2')
   const keep = (monitor_id: string) =>
     insertPulled(db, [{ monitor_id, body: new Uint8Array(1), matched_at: 0 }])
   for (const monitor_id of ['mon_1', 'mon_1', 'mon_2']) keep(monitor_id)
