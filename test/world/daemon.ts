@@ -70,14 +70,15 @@ export type Daemon = {
   readonly ask: (path: string, body?: unknown) => Promise<{ status: number; text: string }>
   readonly call: (path: string, body?: unknown) => Promise<unknown>
   readonly health: (id: string) => Promise<Health>
-  readonly useKey: (key: string) => void
-  readonly remove: () => Promise<void>
+  /** Makes a customer and a webhook to the receiver, and returns its secret. */
+  readonly admit: (receiverUrl: string) => Promise<string>
 }
 
 const START_TIMEOUT_MS = 90_000
 const CALL_TIMEOUT_MS = 30_000
 const COMMAND_TIMEOUT_MS = 30_000
 const TOLERANCE_S = 300
+const TAKE_UP_MS = 2500
 
 /** A receiver that checks signatures, and refuses every `refuseEvery`-th first attempt with 503. */
 export const startReceiver = (startMs: number, refuseEvery: number): Receiver => {
@@ -289,12 +290,14 @@ export const makeDaemon = (options: DaemonOptions): Daemon => {
     ask,
     call,
     health: async (id) => readHealth(await call(`/forum/monitor/health?id=${id}`)),
-    useKey: (given) => {
-      key = given
-    },
-    remove: async () => {
-      await kill()
-      rmSync(options.dir, { recursive: true, force: true })
+    admit: async (receiverUrl) => {
+      const args = ['key', 'create', '--customer', 'judge', '--credits', 'unlimited']
+      key = await command([...args, '--plan', 'world'], '')
+      const url = `${receiverUrl}/hook`
+      const hook = await call('/forum/monitor/webhook/create', { kind: 'webhook', url })
+      // A running daemon applies changes of the command line within two seconds.
+      await Bun.sleep(TAKE_UP_MS)
+      return textField(hook, 'secret')
     },
   }
 }

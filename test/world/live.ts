@@ -11,7 +11,6 @@ import type { Span, World } from './view.ts'
 
 const HEALTH_EVERY_MS = 2000
 const TICK_MS = 100
-const TAKE_UP_MS = 2500
 const MAX_SETTLE_MS = 130_000
 const REFUSE_EVERY = 23
 
@@ -57,15 +56,7 @@ session_cookie = "reddit_session"
       const args = ['account', 'add', account.name, '--jar', '-', '--untested']
       await daemon.command(args, platform.jarOf(index))
     }
-    const keyArgs = ['key', 'create', '--customer', 'judge', '--credits', 'unlimited']
-    daemon.useKey(await daemon.command([...keyArgs, '--plan', 'world'], ''))
-    const hook = await daemon.call('/forum/monitor/webhook/create', {
-      kind: 'webhook',
-      url: `${receiver.url}/hook`,
-    })
-    receiver.secret = readText(hook, 'secret')
-    // A running daemon applies changes of the command line within two seconds.
-    await Bun.sleep(TAKE_UP_MS)
+    receiver.secret = await daemon.admit(receiver.url)
     const watched: Watched[] = []
     const waiting = scenario.monitors.toSorted((a, b) => a.addAtMs - b.addAtMs)
     const killTimes = planKills(scenario, time)

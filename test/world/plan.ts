@@ -92,7 +92,7 @@ export const hashUnit = (...parts: readonly (string | number)[]): number => {
   return makeRandom(hash)()
 }
 
-const pick = <T>(random: Random, from: readonly T[]): T => {
+export const pick = <T>(random: Random, from: readonly T[]): T => {
   const chosen = from[Math.floor(random() * from.length)]
   if (chosen === undefined) throw new Error('pick from an empty list')
   return chosen

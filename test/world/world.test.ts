@@ -41,7 +41,7 @@ beforeAll(async () => {
     auditIntervalS: null,
     binary,
   }))
-  results = await runAll(jobs, PARALLEL, () => {})
+  results = await runAll(jobs, PARALLEL)
   console.log(tableOf(results))
 }, BUILD_MS + TEST_MS)
 

@@ -2,7 +2,7 @@
  * Everything that is written on a simulated Discourse forum, planned from a seed: topics, posts, and
  * what later happens to each. Written from the protocol and the recordings.
  */
-import { makeRandom } from '../plan.ts'
+import { makeRandom, pick } from '../plan.ts'
 import type { Random } from '../plan.ts'
 import type { ItemState, Match, SourceMonitor, TruthItem } from './source-world.ts'
 
@@ -103,12 +103,6 @@ export type Content = {
 
 const FILLERS = ['water', 'beans', 'morning', 'little', 'question', 'again', 'cup', 'late', 'paper']
 const NEAR = ['grinders', 'kettlebell', 'regrinder', 'ticket-12']
-
-const pick = <T>(random: Random, list: readonly T[]): T => {
-  const found = list[Math.floor(random() * list.length)]
-  if (found === undefined) throw new Error('an empty list')
-  return found
-}
 
 const makeText = (random: Random): string => {
   const words = Array.from({ length: 5 }, () => pick(random, FILLERS))

@@ -1,5 +1,5 @@
 /** One world of a further source, run with the real executable, and the judge's verdict. */
-import { makeDaemon, readCreated, readText, startReceiver } from '../daemon.ts'
+import { makeDaemon, readCreated, startReceiver } from '../daemon.ts'
 import type { Daemon, Health } from '../daemon.ts'
 import { hashUnit, makeRandom } from '../plan.ts'
 import { claimOf, failuresOf, judgeSource } from './judge.ts'
@@ -36,7 +36,6 @@ export type SourceResult = {
 
 const HEALTH_EVERY_MS = 1000
 const TICK_MS = 100
-const TAKE_UP_MS = 2500
 const REFUSE_EVERY = 23
 const MIN_SETTLE_MS = 12_000
 const MAX_SETTLE_MS = 130_000
@@ -125,15 +124,7 @@ export const runSourceWorld = async (job: SourceJob): Promise<SourceResult> => {
   const probed: Promise<string | null>[] = []
   try {
     await daemon.start()
-    const keyArgs = ['key', 'create', '--customer', 'judge', '--credits', 'unlimited']
-    daemon.useKey(await daemon.command([...keyArgs, '--plan', 'world'], ''))
-    const hook = await daemon.call('/forum/monitor/webhook/create', {
-      kind: 'webhook',
-      url: `${receiver.url}/hook`,
-    })
-    receiver.secret = readText(hook, 'secret')
-    // A running daemon applies changes of the command line within two seconds.
-    await Bun.sleep(TAKE_UP_MS)
+    receiver.secret = await daemon.admit(receiver.url)
     const begun: Omit<Watched, 'claim'>[] = []
     const waiting = source.monitors.toSorted((a, b) => a.addAtMs - b.addAtMs)
     const killTimes = planKills(job, contentMs, source.killAtMs ?? [])

@@ -1,11 +1,13 @@
+import { makeRandom, pick } from '../../plan.ts'
+import type { Random } from '../../plan.ts'
 import { boundsOf } from '../source-world.ts'
 import type { ItemState, Match, SourceMonitor, SourceWorld, TruthItem } from '../source-world.ts'
 /**
  * Hacker News after its documentation (github.com/HackerNews/API) and recorded answers: ids without
  * holes, `maxitem` ahead of the items, `updates` as a short window, and null for all that is not there.
  */
-import { between, gapMs, holesOf, pick, randomOf, serveWithFaults } from './server.ts'
-import type { Fault, FaultKind, Random, Shown } from './server.ts'
+import { between, gapMs, holesOf, serveWithFaults } from './server.ts'
+import type { Fault, FaultKind, Shown } from './server.ts'
 
 type Type = 'story' | 'comment' | 'job' | 'poll' | 'pollopt'
 type Wire = Readonly<Record<string, unknown>>
@@ -170,7 +172,7 @@ const finish = (
 
 /** All items of a world, by id. */
 export const planHackerNews = (plan: HackerNewsPlan, startMs: number): HackerNewsItem[] => {
-  const random = randomOf(plan.seed)
+  const random = makeRandom(plan.seed)
   const items: HackerNewsItem[] = []
   const parents: Draft[] = []
   let options = 0
@@ -196,7 +198,7 @@ export const planHackerNews = (plan: HackerNewsPlan, startMs: number): HackerNew
 }
 
 /** The ids that changed last, newest first: new ones, new text or flags, a new reply below. */
-export const updatesAt = (items: readonly HackerNewsItem[], atMs: number): number[] => {
+const updatesAt = (items: readonly HackerNewsItem[], atMs: number): number[] => {
   const changed: (readonly [number, number])[] = []
   for (const { id, parent, changes } of items) {
     for (const [index, changedMs] of changes.entries()) {
@@ -359,7 +361,7 @@ export const hackerNewsWorld: SourceWorld = {
     if (!isScenario(scenario)) throw new Error(`no scenario ${scenario}`)
     const chosen = SCENARIOS[scenario]
     const items = planHackerNews({ seed, contentMs, ...chosen }, startMs)
-    const random = randomOf(seed ^ 0x57a1e)
+    const random = makeRandom(seed ^ 0x57a1e)
     const faults = chosen.faults ? faultsOf(random, contentMs) : []
     const answer = (url: URL, nowMs: number, fault: FaultKind | ''): Shown => {
       const headers = { 'content-type': 'application/json; charset=utf-8' }

@@ -13,7 +13,6 @@ import {
   hackerNewsMonitors,
   hackerNewsTruth,
   planHackerNews,
-  updatesAt,
 } from './hackernews.ts'
 import { planLemmy } from './lemmy-plan.ts'
 import { answerLemmy } from './lemmy-wire.ts'
@@ -220,38 +219,6 @@ describe.each([3, 4] as const)('Lemmy v%d', (version) => {
     const wrong = new Map([...reads, [name, END_MS] as const])
     expect(verdictOn(truth, everything, wrong).falseDeliveries).toHaveLength(1)
   })
-
-  test('pages follow each other by cursor, and a cursor to a purged post fails', () => {
-    const site = { version, startMs: START_MS, limit: 180, base: BASE, posts, comments: [] }
-    const ask = (query: string, nowMs = END_MS) =>
-      answerLemmy(
-        { ...site, nowMs },
-        new URL(`${BASE}/api/v${version}/post/list?sort=New&${query}`),
-      )
-    const seen: number[] = []
-    let cursor = ''
-    do {
-      const page = ask(`limit=3${cursor}`)
-      seen.push(...page.ids)
-      const next: unknown = Reflect.get(Object(page.body), 'next_page')
-      cursor = typeof next === 'string' ? `&page_cursor=${next}` : ''
-    } while (cursor !== '')
-    expect(seen).toEqual([...ask('limit=50').ids])
-    expect(new Set(seen).size).toBe(seen.length)
-    const purged = posts.find((post) => post.states.some((state) => state.mark === 'purged'))
-    const token =
-      version === 3
-        ? `P${(purged?.id ?? 1).toString(16)}`
-        : Buffer.from(`k=${purged?.id ?? 1};`).toString('base64url')
-    expect(ask(`limit=3&page_cursor=${token}`).status).toBe(400)
-  })
-})
-
-test('updates lists the newest changes only', () => {
-  const { items } = readHackerNews(1, 0)
-  const listed = updatesAt(items, CONTENT_MS)
-  expect(listed).toHaveLength(30)
-  expect(Math.min(...listed)).toBeGreaterThan(FIRST_ID)
 })
 
 const RECORDED = process.env['FORUMD_SOURCES'] ?? ''

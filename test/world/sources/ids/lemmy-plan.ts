@@ -1,6 +1,7 @@
 /** The posts and comments of a simulated instance of Lemmy or PieFed, and all that happens to them. */
-import { between, gapMs, pick, randomOf } from './server.ts'
-import type { Random } from './server.ts'
+import { makeRandom, pick } from '../../plan.ts'
+import type { Random } from '../../plan.ts'
+import { between, gapMs } from './server.ts'
 
 /**
  * - `shown`: as usual. `removed`, `deleted`: a mark; a post leaves the lists, a comment its text.
@@ -323,7 +324,7 @@ const isUnseen = (post: LemmyItem, atMs: number): boolean => {
 
 /** All posts and comments, each in the order of their arrival. */
 export const planLemmy = (plan: LemmyPlan): { posts: LemmyItem[]; comments: LemmyItem[] } => {
-  const random = randomOf(plan.seed)
+  const random = makeRandom(plan.seed)
   const { bans = 0, restoreAtMs, treeRows = 0 } = plan.knobs ?? {}
   const banAtMs = Array.from({ length: bans }, (_, index) =>
     Math.floor(plan.contentMs * (0.2 + (0.6 * (index + 0.5)) / Math.max(1, bans))),

@@ -1,3 +1,5 @@
+import { makeRandom } from '../../plan.ts'
+import type { Random } from '../../plan.ts'
 import { boundsOf } from '../source-world.ts'
 import type {
   ItemState,
@@ -17,8 +19,8 @@ import type { LemmyAnswer, Version } from './lemmy-wire.ts'
  * Simulated instances of Lemmy and PieFed, from the servers' code and the recordings: late federation, removals and
  * restorations, voids, hidden rows, bans, failing cursors, limits, restored databases, a change of version.
  */
-import { between, holesOf, randomOf, serveWithFaults } from './server.ts'
-import type { Fault, FaultKind, Random, Shown } from './server.ts'
+import { between, holesOf, serveWithFaults } from './server.ts'
+import type { Fault, FaultKind, Shown } from './server.ts'
 
 const SOURCE = 'fjord'
 const WINDOW_MS = 60_000
@@ -351,7 +353,7 @@ const startInstance =
     const { posts, comments } = planLemmy(plan)
     const tokenEndsMs =
       chosen.tokenEndsAt === undefined ? -Infinity : Math.floor(contentMs * chosen.tokenEndsAt)
-    const random = randomOf(seed ^ 0x1e33)
+    const random = makeRandom(seed ^ 0x1e33)
     const middleMs = Math.floor(contentMs * 0.45)
     const restart: Fault = { kind: 'down', fromMs: middleMs, untilMs: middleMs + 9000, share: 1 }
     const kinds = wanted === true ? FAULTS : wanted === false ? [] : wanted

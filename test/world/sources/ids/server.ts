@@ -1,27 +1,10 @@
 /** Shared by the sites with ids: a random source, and a server with faults and a log. */
+import { makeRandom } from '../../plan.ts'
+import type { Random } from '../../plan.ts'
 import type { LoggedRequest, Span } from '../source-world.ts'
-
-export type Random = () => number
-
-/** Numbers in [0, 1) from a 32-bit seed (mulberry32). */
-export const randomOf = (seed: number): Random => {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
 
 export const between = (random: Random, low: number, high: number): number =>
   low + Math.floor(random() * (high - low))
-
-export const pick = <T>(random: Random, list: readonly T[]): T => {
-  const found = list[Math.floor(random() * list.length)]
-  if (found === undefined) throw new Error('nothing to pick from')
-  return found
-}
 
 /** The gap to the next of events that come independently, `meanMs` apart on the average. */
 export const gapMs = (random: Random, meanMs: number): number =>
@@ -96,7 +79,7 @@ const blockPage = (): Shown => ({
 /** Listens on 127.0.0.1; while a fault `down` lasts the port is closed. */
 export const serveWithFaults = (options: ServerOptions): Served => {
   const log: LoggedRequest[] = []
-  const random = randomOf(options.seed ^ 0xfa17)
+  const random = makeRandom(options.seed ^ 0xfa17)
   const timers: Timer[] = []
   const cache = new Map<
     string,
