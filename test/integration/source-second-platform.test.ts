@@ -108,9 +108,11 @@ base_url = `
 const MINUTE = 60_000
 type Platform = Awaited<ReturnType<typeof start>>
 
+const atFirst = () => Date.UTC(2026, 0, 1)
+
 /** Ten minutes of the first of two platforms: what it was requested, its budget and its health. */
 async function besideOne(end: (second: Platform) => unknown) {
-  let now = () => Date.UTC(2026, 0, 1)
+  let now = atFirst
   await using second = await start(2, () => now())
   await using it = await startTestDaemon({
     world: 'seeded',

@@ -411,8 +411,11 @@ test('no history of a site makes a poll claim what was not read', () => {
 })
 
 test('entries keep their ids when a site moves to https', () => {
-  const idsOf = (scheme: string) =>
-    listedOf([{ ...entryOf({ n: 1, link: `${scheme}://blog.example/a` }), id: '' }], 'blog.example')
+  const links = ['http://blog.example/a', 'https://blog.example/a']
+  const [before, after] = links.map((link) =>
+    listedOf([{ ...entryOf({ n: 1, link }), id: '' }], 'blog.example').map(({ id }) => id),
+  )
 
-  expect(idsOf('https').map(({ id }) => id)).toEqual(idsOf('http').map(({ id }) => id))
+  expect(after).toEqual(before ?? [])
+  expect(after).toHaveLength(1)
 })
