@@ -197,15 +197,23 @@ export function climbed(
   return is_back
 }
 
-export const toKnown = (view: Row, kind: SeriesName): Known => {
+const known_rows = new WeakMap<Row, Known>()
+
+/** What a row of a list shows, which is worked out once: its text may be long. */
+export function toKnown(view: Row, kind: SeriesName): Known {
   const object = fieldsOf(view[kind])
-  const item = toItem(view, '')
-  return [
-    idOf(kind, view),
-    item === null ? '' : shownDigest(item).slice(-8),
-    seconds(createdOf(object)) || 0,
-    authorOf(view),
-  ]
+  let known = known_rows.get(view)
+  if (known === undefined) {
+    const item = toItem(view, '')
+    known = [
+      idOf(kind, view),
+      item === null ? '' : shownDigest(item).slice(-8),
+      seconds(createdOf(object)) || 0,
+      authorOf(view),
+    ]
+    known_rows.set(view, known)
+  }
+  return [...known]
 }
 
 /** Keeps the newest rows: those of `views`, then those of the steps before. */

@@ -1,11 +1,12 @@
 import type { Fault } from '../../core/base/result.ts'
+import { createTurns } from '../../core/base/turns.ts'
 import { type Item, shownDigest } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import { hasReadEnough } from '../source.ts'
-import { fieldsOf, idAt } from '../values.ts'
+import { fieldsOf, idAt, textAt } from '../values.ts'
 import { type Api, type ApiCall, type ApiPage, PAGE_MAX } from './api.ts'
 import { hiddenUntil, hiddenWith, modActionsOf, stateOf, toItem } from './readers.ts'
-import { baseOf, type Held, type SeriesName } from './series.ts'
+import { baseOf, type Held, type SeriesName, toKnown } from './series.ts'
 
 type Row = Record<string, unknown>
 
@@ -20,6 +21,8 @@ export const HELD_MAX_MS = 15_000
 const CHECK_MAX = 2
 /** Items that wait at once; the others are given as they are. */
 const HELD_ITEMS_MAX = 500
+/** Characters of a row besides its text. */
+const ROW_LENGTH = 1000
 /** Older items were published whole. */
 const HELD_YOUNG_MS = 90_000
 
@@ -38,6 +41,7 @@ export function createStep(
     wait_ms = () => 0,
   }: { held?: Map<string, Held> | null; now?: number; wait_ms?: () => number } = {},
 ) {
+  const turn = createTurns()
   const items = new Map<string, Item>()
   const gone = new Set<string>()
   /** Read in this step, by kind and id. */
@@ -163,8 +167,15 @@ export function createStep(
       const paging = { limit: PAGE_MAX, after }
       const number = sent
       const page = await api.list(kind, `/${kind}/list`, params, paging, call)
-      if (page.ok) witness(number)
-      if (page.ok) return page.value
+      if (page.ok) {
+        witness(number)
+        for (const view of page.value.views) {
+          toKnown(view, kind)
+          const row = fieldsOf(view[kind])
+          await turn((textAt(row, 'body') ?? textAt(row, 'content') ?? '').length + ROW_LENGTH)
+        }
+        return page.value
+      }
       if (after === null || !['rejected', 'not_found'].includes(page.fault.kind)) fault = page.fault
       return null
     },

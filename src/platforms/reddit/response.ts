@@ -2,7 +2,7 @@ import { isObject } from '../../core/base/object.ts'
 import { fail, type Fault, ok, type Outcome, type RefusalReason } from '../../core/base/result.ts'
 import { boundedWait, retryAfter } from '../../core/base/wait.ts'
 import { pauseOf } from '../../core/forum/native-refusals.ts'
-import { isSurelyWithin, type JsonBounds, measureJson } from '../../core/limits/json-bounds.ts'
+import { type JsonBounds, measureJson } from '../../core/limits/json-bounds.ts'
 import { numberAt, textAt } from '../values.ts'
 import { readRateHeaders } from './budget.ts'
 import { NATIVE_REFUSALS } from './native-refusals.ts'
@@ -161,7 +161,7 @@ export function classify(answer: NativeResponse, request: RequestInfo): Outcome<
   const wait_s = retryAfter(headers, request.now) || null
   if (status === 429) return throttled(wait_s, headers)
 
-  const json = parseJson(answer, request)
+  const json = parseJson(answer)
   if ((status === 403 || status === 503) && !json.ok && wait_s !== null && !isHumanCheck(body))
     return throttled(wait_s, headers)
   if (status >= 300 && status < 400) return fail(redirectFault(headers.get('location')))
@@ -201,26 +201,17 @@ type Parsed = (Json & { ok: true; depth: number }) | { ok: false }
 const ANSWER_BOUNDS: JsonBounds = { depth: 1000, values: 400_000 }
 
 /** Accepts an answer that declares JSON, is within the depth of a thread, and parses. */
-function parseJson({ headers, body }: NativeResponse, request: RequestInfo): Parsed {
+function parseJson({ headers, body }: NativeResponse): Parsed {
   const type = headers.get('content-type')
   if (type !== null && !/\bjson\b/i.test(type)) return { ok: false }
-  const depth = depthOf(body, request)
-  if (depth === null) return { ok: false }
+  const measured = measureJson(body, ANSWER_BOUNDS)
+  if (measured === null) return { ok: false }
   try {
     const value: unknown = JSON.parse(body)
-    return { ok: true, value, depth }
+    return { ok: true, value, depth: measured.depth }
   } catch {
     return { ok: false }
   }
-}
-
-/**
- * Depth of a text that is passed on as it is; 0 for any other, where a quicker check suffices. Null
- * beyond its bounds.
- */
-function depthOf(body: string, { native = false }: RequestInfo): number | null {
-  if (!native && isSurelyWithin(body, ANSWER_BOUNDS)) return 0
-  return measureJson(body, ANSWER_BOUNDS)?.depth ?? null
 }
 
 function refused(
