@@ -130,32 +130,6 @@ export function operatorActionStories(fixture: () => Dashboard) {
     },
   )
 
-  scenario('an operator adds a source that does not answer, and removes it', async (it) => {
-    await using client = await it.openClient()
-    await client.setViewport('wide', 'light')
-    await client.enter(it.operator)
-    await client.open('/sources')
-    await client.press('Add source')
-    await client.press('Choose the kind myself')
-    await client.type('Source name', 'all')
-    await client.press('Test and add', 'other than all')
-    await client.waitForText('the address of the site is needed')
-    await client.type('Source name', 'news')
-    await client.choose('Kind', 'lemmy')
-    await client.type('Address', 'http://127.0.0.1:1')
-    await client.press('Test and add', 'These lines of the configuration allow it')
-    await client.check('Add it without a test')
-    await client.type('Address', '')
-    await client.choose('Kind', 'hackernews')
-    await client.press('Test and add', 'It is added.')
-    await client.waitForText('Nothing was requested from it yet')
-    await client.picture('source-added')
-    await client.press('Remove news', 'is not read any more')
-    await client.press('Remove news')
-    await client.misses('Nothing was requested from it yet')
-    expect(client.strange).toEqual([])
-  })
-
   scenario('the figures of the overview lead to lists, and a problem to its form', async (it) => {
     await using client = await it.openClient()
     await client.setViewport('wide', 'light')

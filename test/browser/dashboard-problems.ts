@@ -76,25 +76,6 @@ export function problemStories(fixture: () => Dashboard) {
   )
 
   scenario(
-    'an outage of the platform is on the overview within two polls, and gone after it',
-    async (it) => {
-      const { sandbox, clock } = it.daemon
-      const key = await startCustomer(it, 'platform-outage', 'focaccia')
-      await using client = await it.openClient()
-      await client.enter(key)
-      await client.waitForText('All good')
-      sandbox.addFault({ path: '/r/', fault: '5xx', status: 503 })
-      await clock.advance(2 * MINUTE + 10 * SECOND)
-      await client.open('', 'cannot be read: its host answers 503')
-      await client.waitFor("document.querySelector('.status-banner :is(.warn, .bad)') !== null")
-      sandbox.clearFaults()
-      await clock.advance(5 * MINUTE)
-      await client.open('', 'Nothing fails, 1 note')
-      expect(client.strange).toEqual([])
-    },
-  )
-
-  scenario(
     'the overview shows each match once, with its terms and the counts of a day',
     async (it) => {
       await using client = await it.openClient()

@@ -2,6 +2,7 @@ import * as z from 'zod'
 
 import { once } from '../../core/base/lazy.ts'
 import type { FormField } from '../../core/filter/fields.ts'
+import { relevanceSchema } from '../../core/relevance/rules.ts'
 import { addBody as accountBody } from '../operator/account-changes.ts'
 import { create } from '../operator/actions/customers.ts'
 import { createKey } from '../operator/actions/keys.ts'
@@ -69,6 +70,15 @@ export const customerForms = once(() => ({
     active: ['Active'],
     ordered: ['Ordered: one delivery at a time, in the order of each monitor'],
     events: ['Notify when a delivered item'],
+  }),
+  relevance: formOf(relevanceSchema(), {
+    prompt: [
+      'Relevant are',
+      'Describes to the model of this service which matches you want. Empty: no model is used.',
+      'area',
+    ],
+    min_score: ['Minimum score', '0 to 1. Matches with a lower one are listed and not sent.'],
+    when_down: ['A match that the model cannot judge'],
   }),
 }))
 

@@ -61,8 +61,8 @@ type Test = { met: (item: Item) => boolean; saw: (item: Item) => string }
 
 /** Parts of the form; those after `words` are folded. */
 const PARTS = {
-  where: 'Where',
   words: 'Words',
+  where: 'Where',
   text: 'Text matching',
   names: 'Authors, threads and links',
   item: 'Item properties',

@@ -135,14 +135,14 @@ function Input({ field, value, change, attributes }: InputProps) {
   }
 }
 
-type FormState = {
+export type FormState = {
   fields: readonly FormField[]
   typed: Typed
   setTyped: (typed: Typed) => void
   errorOf: (field: string) => string | null
 }
 
-const FormFields = ({ fields, typed, setTyped, errorOf }: FormState) => (
+export const FormFields = ({ fields, typed, setTyped, errorOf }: FormState) => (
   <>
     {fields.map((field) => (
       <FormInput

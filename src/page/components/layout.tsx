@@ -198,7 +198,7 @@ export function Frame({ leave, children }: { leave: () => void; children: Compon
             Connection to the daemon lost. The page may be out of date; reconnecting automatically.
           </div>
         )}
-        {is_owner && <StateLine />}
+        {at !== '' && <StateLine />}
         {tabs.length > 0 && (
           <nav class="tabs" aria-label="Pages of this section">
             {tabs.map(([it, label]) => (

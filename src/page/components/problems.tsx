@@ -93,15 +93,20 @@ export function ProblemBanner({ path, operator = false }: { path: string; operat
   return <ProblemList report={value} pathOf={operator ? operatorPath : customerPath} />
 }
 
-/** The state of the daemon for its owner: one line that opens, or nothing while all is well. */
+/** The state of the whole on each page: one line that opens, or nothing while nothing fails. */
 export function StateLine() {
-  const { customer } = useCurrentUser()
-  const { value } = useQuery<ProblemReport>('/operator/problems', { every_ms: REFRESH_MS })
+  const { customer, role } = useCurrentUser()
+  const path = role === 'customer' ? '/account/problems' : '/operator/problems'
+  const { value } = useQuery<ProblemReport>(path, { every_ms: REFRESH_MS })
   if (value === undefined || value.status === 'ok') return null
   const own = (problem: Problem) =>
-    problem.customer === null || problem.customer?.id === customer?.id
-      ? (OF_OWNER[problem.kind] ?? customerPath(problem))
-      : operatorPath(problem)
+    role === 'customer'
+      ? customerPath(problem)
+      : role === 'operator'
+        ? operatorPath(problem)
+        : problem.customer === null || problem.customer?.id === customer?.id
+          ? (OF_OWNER[problem.kind] ?? customerPath(problem))
+          : operatorPath(problem)
   const [tone] = TONES[value.status] ?? ['good']
   return (
     <details class={`notice status-banner ${tone}`}>

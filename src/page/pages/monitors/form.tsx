@@ -16,10 +16,9 @@ import type { FilterSpec, Me, Monitor, MonitorList, Source, Webhook } from '../.
 import { WebhookNewDialog } from '../webhooks/dialogs.tsx'
 import { AttentionFields, toAttention, toTypedAttention } from './attention.tsx'
 import { OutageNotice, type PreviewState, PreviewView, usePreview } from './preview.tsx'
-import { RelevanceFields } from './relevance.tsx'
+import { RelevanceFields, toRelevance } from './relevance.tsx'
 import { MoreParts, SpecParts } from './spec-fields.tsx'
 import { type MonitorTargetIds, TargetFields } from './targets.tsx'
-import { toRelevance, toTypedRelevance } from './typed-relevance.ts'
 
 const DEBOUNCE_MS = 600
 
@@ -44,7 +43,8 @@ export function MonitorEdit({ id }: { id: string }) {
 }
 
 function MonitorForm({ monitor }: { monitor: Monitor | null }) {
-  const { words, monitor_path, base_path, filter_form } = useCurrentUser()
+  const { words, monitor_path, base_path, filter_form, forms } = useCurrentUser()
+  const judged = forms['relevance'] ?? []
   const sources = useQuery<{ sources: Source[] }>(`${base_path}/sources`).value?.sources ?? []
   const fields = useMemo(() => filter_form.flatMap((it) => it.fields), [filter_form])
   const [typed, setTyped] = useState(() => toTyped(monitor?.filter_spec ?? {}, fields))
@@ -52,7 +52,9 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
   const [cadence, setCadence] = useState(monitor === null ? '' : String(monitor.cadence_s))
   const [targets, setTargets] = useState<MonitorTargetIds>(monitor?.webhook_ids ?? null)
   const [attention, setAttention] = useState(() => toTypedAttention(monitor?.attention))
-  const [relevance, setRelevance] = useState(() => toTypedRelevance(monitor?.relevance))
+  const [relevance, setRelevance] = useState(() =>
+    monitor?.relevance == null ? {} : toTyped(monitor.relevance, judged),
+  )
   const spec = toSpec(typed, fields, monitor?.filter_spec)
   const specJson = useDebounced(JSON.stringify(spec), DEBOUNCE_MS)
   const preview = usePreview(specJson)
@@ -86,7 +88,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
       name: name.trim() === '' ? null : name.trim(),
       ...(cadence.trim() !== '' && { cadence_s: numberOr(cadence) }),
       attention: toAttention(attention),
-      relevance: toRelevance(relevance),
+      relevance: toRelevance(judged, relevance),
     }
     const answer = await action.run(() =>
       monitor === null
@@ -169,7 +171,12 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
             webhooks={webhooks.value?.webhooks ?? []}
             error={errorOf('attention')}
           />
-          <RelevanceFields typed={relevance} setTyped={setRelevance} error={errorOf('relevance')} />
+          <RelevanceFields
+            fields={judged}
+            typed={relevance}
+            setTyped={setRelevance}
+            error={errorOf('relevance')}
+          />
           <RemainingError
             failure={action.failure}
             fieldNames={[

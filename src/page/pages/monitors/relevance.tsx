@@ -1,57 +1,41 @@
 import { useState } from 'preact/hooks'
 
-import { ChoiceField, LinesField, TextField } from '../../components/base/field.tsx'
 import { Time } from '../../components/base/time.tsx'
+import { FormFields, type FormState } from '../../components/form.tsx'
+import { toSpec, type Typed } from '../../lib/filter-spec.ts'
 import { count } from '../../lib/format.ts'
-import type { Health } from '../../lib/types.ts'
-import { toRelevance, type TypedRelevance, WHEN_DOWN } from './typed-relevance.ts'
+import type { FormField, Health } from '../../lib/types.ts'
 
-const PROMPT_MAX = 2000
+const WHEN_DOWN = [
+  ['deliver', 'Deliver it without a verdict'],
+  ['hold', 'Hold it until there is one'],
+] as const
+const DEFAULTS = { min_score: '0.5', when_down: 'deliver' }
+
+type RelevanceFieldsProps = Omit<FormState, 'errorOf'> & { error: string | null }
 
 /** Fields for the judgement by the operator's model, collapsed until they are used. */
-export function RelevanceFields({
-  typed,
-  setTyped,
-  error,
-}: {
-  typed: TypedRelevance
-  setTyped: (typed: TypedRelevance) => void
-  error: string | null
-}) {
-  const [was_used] = useState(toRelevance(typed) !== null)
-  const set = (change: Partial<TypedRelevance>) => setTyped({ ...typed, ...change })
+export function RelevanceFields({ fields, typed, setTyped, error }: RelevanceFieldsProps) {
+  const has_prompt = String(typed['prompt'] ?? '').trim() !== ''
+  const [was_used] = useState(has_prompt)
   return (
     <details open={was_used || error !== null}>
       <summary>Judge matches by a model</summary>
-      <LinesField
-        label="Relevant are"
-        hint="Describes to the model of this service which matches you want. Empty: no model is used."
-        error={error}
-        rows={4}
-        maxLength={PROMPT_MAX}
-        value={typed.prompt}
-        change={(prompt) => set({ prompt })}
+      <FormFields
+        fields={fields
+          .filter(({ name }) => has_prompt || name === 'prompt')
+          .map((it) => (it.name === 'when_down' ? { ...it, options: WHEN_DOWN } : it))}
+        typed={{ ...DEFAULTS, ...typed }}
+        setTyped={setTyped}
+        errorOf={(field) => (field === 'prompt' ? error : null)}
       />
-      {typed.prompt.trim() !== '' && (
-        <>
-          <TextField
-            label="Minimum score"
-            hint="0 to 1. Matches with a lower one are listed and not sent."
-            inputMode="decimal"
-            value={typed.min_score}
-            change={(min_score) => set({ min_score })}
-          />
-          <ChoiceField
-            label="A match that the model cannot judge"
-            value={typed.when_down}
-            options={WHEN_DOWN}
-            change={(when_down) => set({ when_down })}
-          />
-        </>
-      )}
     </details>
   )
 }
+
+/** Rules to send; null without a prompt. */
+export const toRelevance = (fields: readonly FormField[], typed: Typed): object | null =>
+  String(typed['prompt'] ?? '').trim() === '' ? null : toSpec({ ...DEFAULTS, ...typed }, fields)
 
 /** Results of the model in 24 hours, and what waits for it. */
 export function RelevanceStats({ health }: { health: Health }) {

@@ -20,6 +20,8 @@ function open(): Db {
   return db
 }
 
+const PROVEN = { verified_from: 0, verified_until: NOW, proof: 'dense' }
+
 /** A feed of mon_1, polled a minute ago, with these columns. */
 function putFeed(
   db: Db,
@@ -29,12 +31,14 @@ function putFeed(
     place = 'coffee',
     fault = null,
     checked_at = NOW - MINUTE,
+    state = PROVEN,
   }: {
     id?: number
     kind?: string
     place?: string
     fault?: string | null
     checked_at?: number
+    state?: object
   } = {},
 ): void {
   db.run(
@@ -52,10 +56,18 @@ function putFeed(
       fault,
       NOW,
       NOW,
-      JSON.stringify({ verified_from: 0, verified_until: NOW, proof: 'dense' }),
+      JSON.stringify(state),
     ],
   )
   db.run("INSERT INTO monitor_feeds VALUES ('mon_1', ?, 0, 0)", [id])
+}
+
+function putGaps(db: Db, closings: readonly (number | null)[]): void {
+  for (const closed_at of closings)
+    db.run(
+      "INSERT INTO gaps (feed_id, reason, recorded_at, closed_at) VALUES (1, 'skipped', ?, ?)",
+      [NOW - MINUTE, closed_at],
+    )
 }
 
 function putDelivery(
@@ -233,7 +245,6 @@ test('a stream with unread items older than a quarter of an hour is behind', () 
   ])
 })
 
-const PROVEN = { verified_from: 0, verified_until: NOW, proof: 'dense' }
 const STATES = {
   complete: PROVEN,
   behind: { ...PROVEN, behind: { from_id: 5, to_id: 9 } },
@@ -251,13 +262,8 @@ test('a report is without problems only if every monitor is complete', () => {
       for (const fault of FAULTS)
         for (const checked_at of [NOW - MINUTE, NOW - 10 * MINUTE]) {
           using db = open()
-          putFeed(db, { kind: 'all', place: 'hn', fault, checked_at })
-          db.run('UPDATE feeds SET state = ?', [JSON.stringify(json)])
-          for (const closed_at of closings)
-            db.run(
-              "INSERT INTO gaps (feed_id, reason, recorded_at, closed_at) VALUES (1, 'skipped', ?, ?)",
-              [NOW - MINUTE, closed_at],
-            )
+          putFeed(db, { kind: 'all', place: 'hn', fault, checked_at, state: json })
+          putGaps(db, closings)
           const [monitor] = listMonitorCoverage(db, lastHidden(db, NOW), {
             after_id: '',
             limit: 1,
@@ -278,28 +284,27 @@ test('a report is without problems only if every monitor is complete', () => {
   ])
 })
 
-test('an open gap is a warning; one that was read later, and what a source cannot prove, are notes', () => {
-  const severityOf = (state: object, closed_at: number | null | undefined) => {
+test.each([
+  [PROVEN, [null], 'warning'],
+  [PROVEN, [NOW], 'info'],
+  [STATES.partial, [], 'info'],
+  [STATES.late_changes, [], 'warning'],
+])(
+  'a monitor in state %j with gaps that close at %j is of severity %s',
+  (state, gaps, severity) => {
     using db = open()
-    putFeed(db, { kind: 'all', place: 'hn' })
-    db.run('UPDATE feeds SET state = ?', [JSON.stringify(state)])
-    if (closed_at !== undefined)
-      db.run(
-        "INSERT INTO gaps (feed_id, reason, recorded_at, closed_at) VALUES (1, 'skipped', ?, ?)",
-        [NOW - MINUTE, closed_at],
-      )
-    return reportOf(db).problems.map((it) => `${it.kind} ${it.severity} ${it.subject?.id}`)
-  }
-  expect(severityOf(PROVEN, null)).toEqual(['monitor_incomplete warning mon_1'])
-  expect(severityOf(PROVEN, NOW)).toEqual(['monitor_incomplete info mon_1'])
-  expect(severityOf(STATES.partial, undefined)).toEqual(['monitor_incomplete info mon_1'])
-  expect(severityOf(STATES.late_changes, undefined)).toEqual(['monitor_incomplete warning mon_1'])
-})
+    putFeed(db, { kind: 'all', place: 'hn', state })
+    putGaps(db, gaps)
+
+    expect(reportOf(db).problems.map((it) => [it.kind, it.severity, it.subject?.id])).toEqual([
+      ['monitor_incomplete', severity, 'mon_1'],
+    ])
+  },
+)
 
 test('a place of which its source proves nothing is a note', () => {
   using db = open()
   putFeed(db, { kind: 'all', place: 'hn' })
-  db.run('UPDATE feeds SET state = ?', [JSON.stringify(PROVEN)])
   const view = { ahead_ms: () => 0, partialFor: () => 'places_not_read' }
 
   expect(readProblems(db, 'cus_1', { home: 'forum', now: NOW, view })).toMatchObject([
