@@ -3,8 +3,6 @@ import { expect } from 'bun:test'
 import { type Dashboard, MINUTE } from './dashboard-fixture.ts'
 import { createScenarios } from './dashboard-scenarios.ts'
 
-const SECOND = 1000
-
 /** A customer with a named webhook and a monitor for a word. */
 async function startCustomer({ daemon }: Dashboard, name: string, word: string) {
   const key = daemon.mint(name)
