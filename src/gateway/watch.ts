@@ -37,7 +37,7 @@ type States = (
   signal?: AbortSignal,
 ) => Promise<Outcome<ReadonlyMap<string, ItemState>>>
 
-/** What a preview lists: a feed, or the newest `of` a source that is read by ids. */
+/** The list of a preview: a feed, or the newest `of` a source that is read by ids. */
 type Sample = { kind: FeedKind; place: string; of: 'posts' | 'comments' }
 
 type Watched = {
@@ -156,7 +156,7 @@ export const earliestOf = (watches: Watches, spec: Pick<FilterSpec, 'source'> = 
     }),
   )
 
-/** What coverage of past days needs of the sources: true time, and what they cannot prove. */
+/** Facts of the sources for coverage of past days: true time, and reasons why they prove nothing. */
 export const coverageContext = (watches: Watches) => ({
   offset_ms: earliestOf(watches),
   limitOf: (source: string, filter_spec: string) =>
@@ -182,7 +182,7 @@ const REQUESTS_MIN = 10
 /** A step that catches up after an outage reads for a minute, even if its interval is shorter. */
 const STEP_MIN_MS = 60_000
 const SETTLE_MIN_MS = 10_000
-/** Share of a source's requests for ids that are read again, beside that of steps. */
+/** Share of a source's requests for ids that are read again, beside the share of steps. */
 const REREAD_SHARE = 0.2
 /** Requests of one reread, so that the next step is in time. */
 const REREAD_AT_ONCE = 5
@@ -223,7 +223,7 @@ type PollIdentities = {
   free_in_ms(use: 'poll'): number | null
 }
 
-/** The one way in of a source without accounts, which its own client paces. */
+/** The identity of a source without accounts, whose own client paces it. */
 const ONE_WAY: PollIdentities = { lease: () => ANONYMOUS, report: () => {}, free_in_ms: () => 0 }
 
 type Options = {
@@ -234,7 +234,7 @@ type Options = {
   /** Absent: the source has no accounts. */
   identities?: PollIdentities
   per_minute: () => number
-  /** Of one page with all its retries. */
+  /** Limit of one page with all its retries. */
   deadline_ms?: number
   /** Registers work that should end within `limit_ms`. */
   expect?: <T>(limit_ms: number, work: Promise<T>) => Promise<T>
@@ -479,7 +479,7 @@ export function createWatch({
     measured_ms: clock_offset_ms,
     earliest_ms: () => earliestOffset(clock_offset_ms()),
     behind_ms: behindMs,
-    // What a source states is never later than the present.
+    // A source's times are never later than the present.
     ours: (at) => Math.min(at - lead(clock_offset_ms()), clock.now()),
   }
 

@@ -135,7 +135,7 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' |
     egress: Egress
     watches: Watches
     view: MonitorView
-    /** What answers where there is no source with accounts. */
+    /** Stand-in where there is no source with accounts. */
     refusing: Pick<ReadySource, 'source' | 'reads' | 'writes'>
     links: Links
     public_url: () => string
@@ -214,7 +214,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
   const endedOn = (source: string) => endOf(ends, source, clock.now())
   const connectables = new Map<string, Connectable>()
   const credentials = new Map<string, (() => string | null) | null>()
-  /** The routes of a source below its own path, those of {@link HOME} below none. */
+  /** The routes of a source below its own path; {@link HOME} has no such path. */
   function routesOf(route_context: RouteContext, it: Served): AnyElysia[] {
     const { key, name, source, accounts } = it
     const is_home = key === HOME

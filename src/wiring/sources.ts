@@ -151,7 +151,7 @@ export const refusingSource = (config: Config, deps: Deps) => {
   }
 }
 
-/** The way in of a source without a pool: without an account, or with the operator's key for it. */
+/** The identity of a source without a pool: anonymous, or with the operator's key for it. */
 const ONE_WAY: Identities = { lease: () => ANONYMOUS, takes_sessions: false, report: () => {} }
 
 /** Connects sources of one daemon, which share the pace of their hosts. Nothing is requested yet. */

@@ -68,7 +68,7 @@ export async function startRecordingReceiver(
   }
 }
 
-/** What the logs of receivers say, each fault summed over them. */
+/** The logs of receivers in figures, each fault summed over all logs. */
 export type Judged = {
   matches: number
   lost: number

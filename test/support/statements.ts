@@ -138,8 +138,8 @@ export function compareStatements(
   }
 
   /**
-   * The texts that an expression can have, where they are known before the program runs; else null. A condition has both, and
-   * a call of a constant function that of its expression; `values` has the arguments.
+   * The texts that an expression can have, where they are known before the program runs; else null. A condition has the texts of
+   * both branches, a call of a constant function the texts of its expression; `values` has the arguments.
    */
   function literalsOf(
     node: ts.Expression,

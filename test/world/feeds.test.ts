@@ -188,7 +188,7 @@ const runFeed = async (scenario: Scenario, seed: number, hours: number) => {
   const polls: Poll[] = []
   while (site.now < START + hours * HOUR) {
     const outcome = await it.poll()
-    // Redirects are paced: the list is that of the last answer.
+    // Redirects are paced: the list of the last answer counts.
     const atMs = site.now
     const step = outcome?.ok === true ? outcome.value : null
     polls.push({
@@ -242,7 +242,7 @@ const judge = (entries: readonly Entry[], scenario: Scenario, polls: readonly Po
       if (!listAt(entries, scenario, fromMs).includes(entry)) continue
       const isLate = index > 0 || fromMs - entry.at >= S
       const claim = polls.find(({ claimMs }) => claimMs !== null && claimMs > fromMs + S)
-      // What is approved late, or edited, may leave the list before it is polled.
+      // An item that is approved late, or edited, may leave the list before it is polled.
       if (isLate && !listAt(entries, scenario, claim?.atMs ?? 0).includes(entry)) continue
       if (claim === undefined || (given.get(`${entry.n} ${text}`) ?? Infinity) <= claim.atMs)
         continue

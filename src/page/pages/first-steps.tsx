@@ -16,7 +16,7 @@ import { TestResult } from './webhooks/facts.tsx'
 
 const FRESH_MS = 30_000
 
-/** What to watch, for which words, and where to send it, until there is a monitor. */
+/** The three steps to a first monitor: a source, words, and a target of alerts. Shown until there is a monitor. */
 export function FirstSteps() {
   const { role, monitor_path, base_path, words: named } = useCurrentUser()
   const sources = useQuery<{ sources: Source[] }>(`${base_path}/sources`, { fresh_ms: FRESH_MS })

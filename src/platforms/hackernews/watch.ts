@@ -82,7 +82,7 @@ const MAX_LATEST_MS = 30_000
 /** A step waits so long for requests: those of the step a minute before still count at its start. */
 const WAIT_MS = 5000
 const FULL_WAIT_S = 2
-/** A comment whose story cannot be read counts as unread for so long after its creation: its place is that of the story. */
+/** A comment whose story cannot be read counts as unread for so long after its creation: its story gives its place. */
 const ORPHAN_MS = 10 * 60_000
 const DAY_MS = 86_400_000
 

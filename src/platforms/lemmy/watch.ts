@@ -629,7 +629,7 @@ function askAllOf(state: State, fullname: string, at: number, is_ban: boolean): 
   const author = Number(fullname.slice(3))
   for (const kind of KINDS) {
     const series = state[kind]
-    // What is shown is unchanged by the end of a ban, and what was hidden by its beginning.
+    // Items that are shown stay shown when a ban ends, and hidden ones stay hidden when it begins.
     const rows = series.rows.filter(
       ([id, digest, , of]) => of === author && id >= series.first && digest.length > 1 === is_ban,
     )
@@ -650,7 +650,7 @@ function result(
   found: Pick<WatchStep, 'behind' | 'skipped' | 'partial'>,
 ): WatchStep {
   const { post, comment, modlog } = state
-  // What came while the server took the account for none may be hidden from it.
+  // Items that came while the server did not accept the account may have been hidden from it.
   state.account_at = Math.max(state.account_at, Math.min(now, account_until))
   for (const kind of KINDS) boundHoles(state[kind])
   state.budget.tokens -= step.requests()

@@ -19,7 +19,7 @@ const RETRIES = 3
 /** Moderators are shown to accounts only. */
 const ANONYMOUS_READS = READ_CAPABILITIES.filter((it) => it !== 'moderators')
 
-/** Capabilities beside those of anonymous reads, where requests may be made as accounts. */
+/** Capabilities that need an account, beside the anonymous reads. */
 export const ACCOUNT_CAPABILITIES = ['moderators', ...ACT_CAPABILITIES, 'home'] as const
 
 /** A platform as a source. `has_accounts`: requests may be made as the accounts of a pool. */

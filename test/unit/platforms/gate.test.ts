@@ -430,7 +430,7 @@ describe.each(STREAMED)('the watch of %s', (kind) => {
       ;({ state } = step)
     }
     expect(went_back).toBe(true)
-    // What the copy has was there before.
+    // The items of the copy were there before.
     expect([...given].filter((id) => Number(id) < 500)).toEqual([])
     expect([...given]).toContain('503')
     if (kind !== 'hackernews') expect([...given]).toContain('500')

@@ -94,7 +94,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 }
 
-/** What keeps health from being complete for a part of the time. */
+/** Reasons why health is not complete for a part of the time. */
 const TROUBLES = [
   'pauses',
   'restarts',

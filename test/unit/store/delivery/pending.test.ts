@@ -85,7 +85,7 @@ test('waiting deliveries of a target that answers 410 end with that attempt', ()
   ])
 })
 
-test('a start counts each attempt in flight as interrupted, also those of an earlier claim', () => {
+test('a start counts each attempt in flight as interrupted, also if an earlier run claimed it', () => {
   using it = opened(2)
   const first = claim(it.db)
   const free = { slots: 1, of: () => 1, inFlight: () => new Set([first.row]) }
