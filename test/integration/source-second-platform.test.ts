@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 
 import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { once } from '../../src/core/base/lazy.ts'
-import { addAccounts } from '../support/accounts.ts'
+import { addAccounts, headerOf } from '../support/accounts.ts'
 import { tempFolder } from '../support/folder.ts'
 import { runForumd, startProcess } from '../support/process.ts'
 import { untilMet } from '../support/source-program.ts'
@@ -35,8 +35,14 @@ session_cookie = "${first.session_cookie}"
 [[source]]
 name = "other"
 kind = "reddit"
+session_cookie = "${second.session_cookie}"
 base_url = `
   writeFileSync(config, `${tables}"${second.url}"\n`)
+  const { username, cookies } = loginOf(second)
+  writeFileSync(folder.file('jar'), headerOf(cookies))
+  const account = ['account', 'add', 'reader', '--source', 'other', '--jar', folder.file('jar')]
+  const added = await runForumd([...account, '--json', '--config', config])
+  expect(JSON.parse(added)).toMatchObject({ name: 'reader', username, status: 'ready' })
   const key = (await runForumd(['key', 'create', '--customer', 'ann', '--config', config])).trim()
   const daemon = await startProcess(config)
   stack.defer(() => daemon.end('SIGTERM').then(() => {}))
@@ -89,6 +95,9 @@ base_url = `
   }
   await polled('forum', first)
   await polled('other', second)
+  const usersAt = (at: typeof first) =>
+    new Set(at.requests.filter(({ path }) => path.startsWith('/r/')).map(({ user }) => user))
+  expect([usersAt(first), usersAt(second)]).toEqual([new Set([null]), new Set([username])])
 
   const check = (text: string) => {
     writeFileSync(config, text)
