@@ -155,9 +155,9 @@ const REFUSED: [string, object, number, string, RegExp][] = [
     'base_url',
     /public addresses/,
   ],
-  ['/sources/none/remove', {}, 404, '', /no such source/],
+  ['/sources/none/remove', {}, 404, '', /there is no source "none"/],
   ['/sources/forum/remove', {}, 400, 'name', /configuration file/],
-  ['/sources/none/test', {}, 404, '', /no such source/],
+  ['/sources/none/test', {}, 404, '', /there is no source "none"/],
   ['/sources/forum/account', { username: 'a', password: 'b' }, 404, '', /no account in this way/],
   ['/sources/forum/account/begin', {}, 404, '', /no account in this way/],
   ['/sources/forum/account/remove', {}, 404, '', /no account at this source/],
@@ -230,6 +230,7 @@ test('exported cookies become an account of the pool, which reads use', async ()
     status: 'ready',
     reason: null,
     verdict: 'alive',
+    remark: expect.stringContaining('it has blocked cedar_owl'),
   })
   expect([again.status, again.body.field]).toEqual([400, 'name'])
   expect(daemon.sandbox.requests.at(-2)?.user).toBe(username)

@@ -132,6 +132,9 @@ export const permissionBody = bodySchema(() => ({
   answer: text('answer', ANSWER_MAX),
 }))
 
+const noSource = (name: string) =>
+  new ApiError('NOT_FOUND', { message: `there is no source "${name.slice(0, 80)}"` })
+
 const noAccount = () =>
   new ApiError('NOT_FOUND', { message: 'this source takes no account in this way' })
 
@@ -144,7 +147,7 @@ export function operatorSources(deps: SourceDeps, record: RecordAction) {
   function sourceOf(name: string): OperatedSource {
     const source = sources().find((it) => it.name === name)
     if (source) return source
-    throw new ApiError('NOT_FOUND', { message: 'there is no such source' })
+    throw noSource(name)
   }
 
   function store(request: Request, name: string, credential: string) {
@@ -213,7 +216,7 @@ export function operatorSources(deps: SourceDeps, record: RecordAction) {
               'name',
               'name must be of a source that was added here: this one is a table of the configuration file',
             )
-          throw new ApiError('NOT_FOUND', { message: 'there is no such source' })
+          throw noSource(name)
         }
         record(request, { action: 'source.removed', subject: name, subject_name: name })
       })
@@ -222,7 +225,7 @@ export function operatorSources(deps: SourceDeps, record: RecordAction) {
     })
     .post('/sources/:name/test', async ({ params: { name } }) => {
       const answer = await source_desk.probe(name)
-      if (answer === null) throw new ApiError('NOT_FOUND', { message: 'there is no such source' })
+      if (answer === null) throw noSource(name)
       return { ok: answer.fault === null, ...answer }
     })
     .post(

@@ -12,7 +12,8 @@ import {
   JSON_OPTION,
   UsageError,
 } from '../command.ts'
-import { configWithSources, readConfig, withInstance, withPlatformTools } from '../configuration.ts'
+import { configWithSources, readConfig, withPlatformTools } from '../configuration.ts'
+import { requestAction } from '../operator.ts'
 import { table } from '../output.ts'
 import type { PlatformTools } from './platform-tools.ts'
 
@@ -175,22 +176,13 @@ export const sourceRemove = command({
   name: 'source remove',
   summary: 'removes a source that was added in the dashboard',
   operands: ['NAME'],
-  options: {},
+  options: { json: JSON_OPTION },
   examples: ['forumd source remove cats'],
   notes:
-    'The daemon leaves it out with its next start; its monitors then rest. A source of the configuration file is removed there.',
-  async run({ operands: [name = ''], ...context }) {
-    const { removeStoredSource } = await import('../../store/accounts/sources.ts')
-    const is_removed = await withInstance(context, ({ db }) => removeStoredSource(db, name))
-    if (!is_removed) {
-      const { config, file } = readConfig(context)
-      throw new CommandRefusal(
-        config.source.some((it) => it.name === name)
-          ? `${name} is a table of ${file}: remove its [[source]] table there`
-          : `there is no source "${name}": see forumd source list`,
-      )
-    }
-    context.stdout.write(`${name} is removed: restart the daemon\n`)
+    'It ends at once; its monitors then rest. A source of the configuration file is removed there.',
+  async run({ values, operands: [name = ''], ...context }) {
+    const answer = await requestAction(context, { route: 'POST /sources/:name/remove' }, { name })
+    context.stdout.write(values.json ? `${JSON.stringify(answer)}\n` : `${name} is removed\n`)
     return EXIT.done
   },
 })
