@@ -285,7 +285,7 @@ export const probeSource = (
   })
 
 /** Ways to get the operator's credential at a source; null: it has no such way. */
-export function accessOf(
+function accessOf(
   { acts: { login }, authorization }: Source,
   config: Pick<Config, 'requests'>,
   runtime: Pick<Runtime, 'clock' | 'random'>,

@@ -76,7 +76,7 @@ const secretsShape = once(() =>
 export type StoredJar = { text: string; expires_at: number | null }
 
 /** Credentials as they are stored after a check at the platform. */
-export type CheckedCredentials = {
+type CheckedCredentials = {
   secrets: AccountSecrets
   jar: StoredJar | null
   username: string | null
