@@ -85,6 +85,7 @@ const FULL_WAIT_S = 2
 /** A comment whose story cannot be read counts as unread for so long after its creation: its story gives its place. */
 const ORPHAN_MS = 10 * 60_000
 const DAY_MS = 86_400_000
+const SITE_BEGAN_MS = Date.UTC(2006, 9)
 
 /**
  * The watch of all items: ids are dense, so that every id up to `maxitem` has an item, or will.
@@ -420,8 +421,9 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
     // The fence counts and leaves out what is wrong.
     const shown = items.get(id)
     if (shown === undefined) return true
-    // Ids are in the order of creation: a new one is not that old.
-    if (id > last && shown.created_utc * 1000 < newest - DAY_MS) return false
+    // Ids are in the order of creation: a new one is not that old, and none is older than the site.
+    const created_at = shown.created_utc * 1000
+    if (created_at < SITE_BEGAN_MS || (id > last && created_at < newest - DAY_MS)) return false
     return wrongField(shown, reader.clock.now()) === null
   }
 }
