@@ -214,8 +214,9 @@ const isOut = ({ is_removed, is_deleted }: Standing): boolean =>
 /**
  * The thread or the place with which the item of a view is hidden, as `t3_12` or `t5_3`: all items of it are shown again at once.
  * The author of one that was removed, as `t2_7`: the end of a ban restores all of them. Null: none of these.
+ * `closes_hidden`: false for PieFed, whose hidden communities show their own list.
  */
-export function hiddenWith(view: Row): string | null {
+export function hiddenWith(view: Row, closes_hidden: boolean): string | null {
   const is_comment = kindOf(view) === 'comment'
   const post = fieldsOf(view['post'])
   const object = is_comment ? fieldsOf(view['comment']) : post
@@ -226,7 +227,9 @@ export function hiddenWith(view: Row): string | null {
   const community = fieldsOf(view['community'])
   const visibility = textAt(community, 'visibility')?.toLowerCase() ?? 'public'
   const is_closed =
-    isOut(standingOf(community)) || isOn(community, 'banned', 'hidden') || visibility !== 'public'
+    isOut(standingOf(community)) ||
+    isOn(community, 'banned', ...(closes_hidden ? ['hidden'] : [])) ||
+    visibility !== 'public'
   return is_closed ? `t5_${idAt(community, 'id')}` : null
 }
 

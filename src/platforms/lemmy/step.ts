@@ -113,7 +113,7 @@ export function createStep(
       if (state === 'removed' || state === 'deleted') gone.add(name)
       until.set(name, hiddenUntil(view) ?? 0)
       if (object['removed'] === true) removed.add(name)
-      withs.set(name, hiddenWith(view))
+      withs.set(name, hiddenWith(view, held === null))
       return false
     }
     const item = toItem(view, site_url)

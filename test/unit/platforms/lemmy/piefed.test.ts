@@ -201,6 +201,19 @@ test('a community that becomes private is noticed at the next new item', async (
   expect(namesOf(await step(first.state))).toEqual([])
 })
 
+test('a draft of an unlisted community answers for no other draft there', async () => {
+  await using fixture = await begun('piefed', 10 * MINUTE)
+  const { world, put, step } = fixture
+  world.community = { hidden: true }
+  for (const id of [101, 102]) put('post', id, { is_draft: true, published: world.now - AGE })
+  put('post', 103, { published: world.now - AGE })
+  const first = await step(fixture.state)
+  expect(namesOf(first)).toEqual(['t3_103'])
+  put('post', 102, { published: world.now - AGE, is_unlisted: true })
+  world.now += 16 * S
+  expect(namesOf(await step(first.state))).toEqual(['t3_102'])
+})
+
 test('a new post that was hidden before its second read is delivered once it is shown', async () => {
   await using fixture = await begun('piefed', 10 * MINUTE)
   const { world, put, step } = fixture
