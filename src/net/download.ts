@@ -1,8 +1,7 @@
-import { ADDRESSES_MAX, type AddressRefusal, type AddressTarget } from '../core/base/address.ts'
-import type { Clock, Fetch } from '../runtime/runtime.ts'
+import type { AddressRefusal } from '../core/base/address.ts'
+import type { Clock, Fetch, Resolve } from '../runtime/runtime.ts'
+import { createEgress } from './egress.ts'
 import type { Guard } from './guard.ts'
-import { mayHaveBeenSent } from './sent.ts'
-import { pinnedTo } from './transport.ts'
 
 /** Content of an address, or the reason why it is not available. */
 type Downloaded =
@@ -15,6 +14,7 @@ export type Download = (url: string) => Promise<Downloaded>
 type Deps = {
   fetch: Fetch
   clock: Clock
+  resolve: Resolve
   guard: Guard
   user_agent: string
   /** From the first DNS lookup to the last byte. */
@@ -24,61 +24,37 @@ type Deps = {
 
 const failed = (why: Exclude<Downloaded, { ok: true }>['why']): Downloaded => ({ ok: false, why })
 
-/**
- * Creates a download: a GET to the addresses that the guard has checked, and to the next one if the
- * first refuses connections. No redirects, no proxy, never more than `bytes_max`.
- */
-export function createDownload(deps: Deps): Download {
-  const { fetch, clock, guard, user_agent, timeout_ms, bytes_max } = deps
-
-  async function get(url: string, signal: AbortSignal): Promise<Downloaded> {
-    const guarded = await guard(url)
-    if (!guarded.ok) return failed(guarded.refusal)
-    for (const address of guarded.addresses.slice(0, ADDRESSES_MAX))
-      try {
-        return await getFrom(guarded.target, address, signal)
-      } catch (thrown) {
-        if (mayHaveBeenSent(thrown)) break
-      }
-    return failed('unreachable')
-  }
-
-  async function getFrom(target: AddressTarget, address: string, signal: AbortSignal) {
-    const { href, host, init } = pinnedTo(target, address)
-    const response = await fetch(href, {
-      ...init,
-      headers: { 'user-agent': user_agent, 'accept-encoding': 'identity', accept: 'image/*', host },
-      signal,
-    })
-    const { status, headers, body } = response
-    const packed = (headers.get('content-encoding') ?? 'identity') !== 'identity'
-    if (status !== 200 || packed || body === null) return failed('not_found')
-    const declared_bytes = Number(headers.get('content-length') ?? 0)
-    return declared_bytes > bytes_max ? failed('too_large') : gather(body)
-  }
-
-  /** Leaving the loop closes the connection. */
-  async function gather(chunks: AsyncIterable<Uint8Array>): Promise<Downloaded> {
-    const parts: Uint8Array[] = []
-    let size = 0
-    for await (const chunk of chunks) {
-      size += chunk.byteLength
-      if (size > bytes_max) return failed('too_large')
-      parts.push(chunk)
-    }
-    return { ok: true, bytes: Buffer.concat(parts) }
-  }
-
+/** Creates a download: a GET to the addresses that the guard has checked, without redirects and proxies. */
+export function createDownload({ user_agent, timeout_ms, bytes_max, ...deps }: Deps): Download {
   return async (url) => {
-    const over = new AbortController()
-    const done = new AbortController()
-    const timeout = clock.sleep(timeout_ms, done.signal).then(() => failed('too_slow'))
-    try {
-      return await Promise.race([get(url, over.signal).catch(() => failed('unreachable')), timeout])
-    } finally {
-      done.abort()
-      // Closes anything still open.
-      over.abort()
-    }
+    let refusal: AddressRefusal | null = null
+    const egress = createEgress({
+      ...deps,
+      async guard(text) {
+        const guarded = await deps.guard(text)
+        if (!guarded.ok) ({ refusal } = guarded)
+        return guarded
+      },
+    })
+    const result = await egress.send({
+      url,
+      headers: { 'user-agent': user_agent, 'accept-encoding': 'identity', accept: 'image/*' },
+      route: { proxy: null, guarded: true },
+      as_bytes: true,
+      bytes_max,
+      timeout_ms,
+    })
+    if (refusal !== null) return failed(refusal)
+    if (!result.ok) return failed(WHY[result.why] ?? 'unreachable')
+    const { status, headers, body } = result.answer
+    const packed = (headers.get('content-encoding') ?? 'identity') !== 'identity'
+    if (status !== 200 || packed) return failed('not_found')
+    return { ok: true, bytes: Buffer.from(body, 'latin1') }
   }
+}
+
+const WHY: Readonly<Record<string, 'too_slow' | 'too_large' | 'not_found'>> = {
+  timeout: 'too_slow',
+  too_large: 'too_large',
+  unpackable: 'not_found',
 }

@@ -102,6 +102,7 @@ function near(
   const allowed = createAllowed({ allow_targets: ['127.0.0.0/8'], allow_http: false })
   const download = createDownload({
     clock,
+    resolve,
     guard: createGuard({ resolve, clock, allowed, timeout_ms: 1000 }),
     fetch: (url, init) => fetch(url, { ...init, tls: { ...init.tls, ca: receiver.ca } }),
     user_agent: 'forumd/test',
@@ -129,6 +130,7 @@ describe('a download', () => {
       let dialled = 0
       const download = createDownload({
         clock: fakeClock(() => Promise.resolve()),
+        resolve: async () => [],
         guard: createGuard({
           resolve: async () => resolves_to ?? [],
           clock: realClock,
