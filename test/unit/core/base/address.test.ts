@@ -222,3 +222,7 @@ test.each([
   expect(refused).not.toBeNull()
   expect(refused && guardLines(url, refused)).toBeNull()
 })
+
+test('a name that ends in a number is not public: it may be an IPv4 address', () => {
+  expect(['db.123', '10.0.0.0x1', 'db.example.com'].map(isPublicName)).toEqual([false, false, true])
+})

@@ -1,6 +1,11 @@
 import { expect, test } from 'bun:test'
 
-import { deliveryId, editionName, envelope } from '../../../../src/core/delivery/envelope.ts'
+import {
+  cutBundles,
+  deliveryId,
+  editionName,
+  envelope,
+} from '../../../../src/core/delivery/envelope.ts'
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
 
@@ -29,6 +34,16 @@ test('an item that a source gives the id of an earlier one has a name of its own
     editionName('t3_a', created_s),
   )
   expect(new Set(names).size).toBe(names.length)
+})
+
+test('a bundle has at most 25 items', () => {
+  const matches = Array.from({ length: 26 }, (_, n) => ({
+    created_at: n,
+    name: `t3_${n}`,
+    bytes: 10,
+  }))
+
+  expect(cutBundles(matches).map(({ length }) => length)).toEqual([25, 1])
 })
 
 test('the body has the fields of the interface, in its order, and counts its items', () => {

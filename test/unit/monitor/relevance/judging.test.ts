@@ -532,6 +532,18 @@ test('an author who is erased during a call is not delivered', async () => {
   ).not.toContain(`"${author}"`)
 })
 
+test('the reason of a verdict is erased with the author', async () => {
+  await using it = await startJudgingFixture()
+  it.answer(async () => completion({ score: 1, reason: 'ann writes of cats' }))
+  await it.find('a cat')
+  await it.run()
+  const stored = () => JSON.stringify(it.fixture.db.query('SELECT * FROM judgements').all())
+  expect(stored()).toContain('ann writes')
+  it.erase('author_gone', 't3_1')
+
+  expect(stored()).not.toContain('ann writes')
+})
+
 test('a match that is delivered late is checked for its deletion as long as its body is stored', async () => {
   await using it = await startJudgingFixture({ relevance: { when_down: 'hold' } })
   it.answer(unreachable)

@@ -4,6 +4,7 @@ import {
   bytes,
   count,
   ellipsize,
+  exactDuration,
   formatDuration,
   many,
   percent,
@@ -46,6 +47,15 @@ test.each([
   [bytes(80_900_000_000), '80.9 GB'],
 ])('%p is written as %p', (written, text) => {
   expect(written).toBe(text)
+})
+
+test('an exact duration has hours, minutes and seconds', () => {
+  expect([0, 90, 5400, 86_399].map(exactDuration)).toEqual([
+    '0 s',
+    '1 min 30 s',
+    '1 h 30 min',
+    '23 h 59 min 59 s',
+  ])
 })
 
 test('truncates a text between code points', () => {

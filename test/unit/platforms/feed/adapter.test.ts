@@ -266,15 +266,18 @@ describe('requests for a feed', () => {
     expect(it.requests).toHaveLength(2)
   })
 
-  test('go to a new address once it has been named for three days', async () => {
+  test.each([
+    [301, ['/new']],
+    [302, ['/feed', '/new']],
+  ])('after three days of status %i go to %p', async (status, paths) => {
     await using it = startFeeds()
     it.post(3)
     it.site.override = (path) =>
-      path === '/feed' ? new Response('', { status: 301, headers: { location: '/new' } }) : null
+      path === '/feed' ? new Response('', { status, headers: { location: '/new' } }) : null
     for (let n = 0; n < 5; n++) await it.step(24 * 60)
     const before = it.requests.length
     await it.step(24 * 60)
-    expect(it.requests.slice(before).map(({ path }) => path)).toEqual(['/new'])
+    expect(it.requests.slice(before).map(({ path }) => path)).toEqual(paths)
   })
 })
 

@@ -180,9 +180,18 @@ test('a clock that steps between two days counts two days, however often', () =>
 const receive = (db: Db, webhook_id: string) =>
   tallyAttempts(db, [{ webhook_id, row: 1, n: 1, ended_at: 3 * DAY_MS, succeeded: true }])
 
+const receiveAfterRefusal = (db: Db, webhook_id: string) => {
+  const attempt = { webhook_id, n: 1, ended_at: 3 * DAY_MS }
+  tallyAttempts(db, [
+    { ...attempt, row: 1, succeeded: false },
+    { ...attempt, row: 2, succeeded: true },
+  ])
+}
+
 test.each([
   ['was resumed', resumeWebhook],
   ['has received a delivery', receive],
+  ['has received a delivery after it refused one in the same turn', receiveAfterRefusal],
 ])('a target that %s is paused by later failures only', (_, forgive) => {
   using db = opened(['wh_a'])
   for (const day of [0, 1, 2]) recordFailure(db, 'wh_a', day * DAY_MS)
