@@ -147,7 +147,7 @@ function Where() {
         hint={
           kind === undefined
             ? 'Of an ntfy topic, a Discord or Slack webhook, a URL of your own, or mailto:you@example.com. Empty: matches are in the inbox only.'
-            : `${kind.label}: ${kind.address}.`
+            : `Detected: ${kind.label}.`
         }
         inputMode="url"
         value={url}

@@ -36,7 +36,7 @@ export function AddSource({ label = 'Add source', ...props }: AddSourceProps) {
   const [open, setOpen] = useState(false)
   return (
     <>
-      <button type="button" class="main" onClick={() => setOpen(true)}>
+      <button type="button" class={props.added ? '' : 'main'} onClick={() => setOpen(true)}>
         <Icon name="plus" /> {label}
       </button>
       {open && <AddSourceDialog {...props} close={() => setOpen(false)} />}
@@ -53,6 +53,7 @@ function AddSourceDialog({ kinds, again, added, close }: AddSourceProps & { clos
   if (found === null && !by_hand)
     return (
       <SchemaDialog<Discovered>
+        key="look"
         title="Add a source"
         does="Look"
         doing="Looking …"
@@ -95,6 +96,7 @@ function AddSourceDialog({ kinds, again, added, close }: AddSourceProps & { clos
     )
   return (
     <SchemaDialog<SourceAdded>
+      key="add"
       title="Add a source"
       does="Test and add"
       doing="Testing …"
@@ -307,6 +309,7 @@ function PermissionDialog(props: AccountDialogProps & { fields: FormField[] }) {
   if (begun === null)
     return (
       <SchemaDialog<Begun>
+        key="begin"
         title={title}
         does="Begin"
         doing="Beginning …"
