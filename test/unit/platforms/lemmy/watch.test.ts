@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { COMMENT_BASE } from '../../../../src/platforms/lemmy/series.ts'
+import { begin, COMMENT_BASE, newState } from '../../../../src/platforms/lemmy/series.ts'
 import { begun, createServer, MINUTE, namesOf, S, T0 } from './fixture.ts'
 
 const HOUR = 60 * MINUTE
@@ -477,4 +477,19 @@ test('an item that is shown late below the id of a copy is no sign of ids that w
   put('comment', 501, { published: written })
   const third = await step(second.state)
   expect(third).not.toHaveProperty('went_back')
+})
+
+test('a start is not moved by copies from other servers, whose times are theirs', () => {
+  const { post } = newState(T0)
+  const rows = [
+    { id: 200, local: false, at: T0 - HOUR },
+    { id: 100, local: true, at: T0 + S },
+    { id: 99, local: true, at: T0 - S },
+  ]
+  const views = rows.map(({ at, ...row }) => ({
+    post: { ...row, published: new Date(at).toISOString() },
+  }))
+  begin(post, views, 'post', T0)
+
+  expect([post.first, post.last]).toEqual([100, 99])
 })
