@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { createProbe } from '../accounts/probe.ts'
+import type { Tested } from '../cli/account/platform-tools.ts'
 import { type Config, sourceKey } from '../config/schema.ts'
 import { createAllowed } from '../core/base/address.ts'
 import { HOME } from '../core/forum/items.ts'
@@ -30,20 +31,21 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
       return [[sourceKey(config, it.name), { ...platform, probe }] as const]
     }),
   )
-  /** @throws {RangeError} if the source has no accounts */
-  function openedAt(source = HOME) {
-    const found = opened.get(source)
-    if (found === undefined) throw new RangeError(`${source}: no source with accounts`)
+  /** @throws {RangeError} if there is no source with accounts */
+  function openedHome() {
+    const found = opened.get(HOME)
+    if (found === undefined) throw new RangeError('no source with accounts')
     return found
   }
   type Probe = ReturnType<typeof createProbe>
   const deps = { ...runtime, egress }
   return {
-    test: (account: Parameters<Probe['test']>[0], source?: string) =>
-      openedAt(source).probe.test(account),
-    tryProxy: (proxy: Parameters<Probe['tryProxy']>[0]) => openedAt().probe.tryProxy(proxy),
+    // An account of a source that has left the configuration is not tried at another.
+    test: async (account: Parameters<Probe['test']>[0], source: string): Promise<Tested> =>
+      opened.get(source)?.probe.test(account) ?? { finding: { kind: 'unclear' }, username: null },
+    tryProxy: (proxy: Parameters<Probe['tryProxy']>[0]) => openedHome().probe.tryProxy(proxy),
     async tryPlatform() {
-      const { client, forum } = openedAt()
+      const { client, forum } = openedHome()
       const identity: Identity = { ...ANONYMOUS, id: 'desk', whose: 'pool' }
       let answer = await client.me(identity)
       // A refusal has a Date header too. Only a platform that is down or throttles should get no further requests.

@@ -33,8 +33,8 @@ export type TestedSource = {
 }
 
 export type PlatformTools = AsyncDisposable & {
-  /** `source`: key of that with the accounts; absent: the first. */
-  test(account: OpenedAccount, source?: string): Promise<Tested>
+  /** Checks the session of an account at its source. */
+  test(account: OpenedAccount, source: string): Promise<Tested>
   /** Requests the platform through an egress; the fault's kind tells proxy failures from platform failures. */
   tryProxy(proxy: Proxy): Promise<Outcome<unknown>>
   /** Requests the platform directly and anonymously; `ahead_ms`: lead of its clock over the local clock, null if unknown. */

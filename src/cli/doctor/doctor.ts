@@ -178,16 +178,18 @@ function webhookResults(count: number, failing: Failing): CheckResult[] {
 
 /** Accounts and proxies of the pool, decrypted, for checks without the database. */
 type OpenedPool = {
-  accounts: { name: string; paused: boolean; credentials: Credentials }[]
+  accounts: { name: string; source: string; paused: boolean; credentials: Credentials }[]
   proxies: { name: string; proxy: NonNullable<ReturnType<typeof openProxy>> }[]
 }
 
 function openPool({ db, ring }: OpenInstance): OpenedPool {
   return {
-    accounts: listAccounts(db).flatMap(({ id, name, state, proxy_id }) => {
+    accounts: listAccounts(db).flatMap(({ id, name, source, state, proxy_id }) => {
       const opened = openAccount(db, ring, id)
       const proxy = proxy_id === null ? null : openProxy(db, ring, proxy_id)
-      return opened ? [{ name, paused: state === 'paused', credentials: { ...opened, proxy } }] : []
+      return opened
+        ? [{ name, source, paused: state === 'paused', credentials: { ...opened, proxy } }]
+        : []
     }),
     proxies: listProxies(db).flatMap(({ id, name }) => {
       const proxy = openProxy(db, ring, id)
@@ -209,9 +211,9 @@ function poolChecks(
       title: `checking proxy ${name}`,
       run: async () => [proxyOf(name, proxyError(await tools.tryProxy(proxy)))],
     })),
-    ...accounts.map(({ name, paused, credentials }) => ({
+    ...accounts.map(({ name, source, paused, credentials }) => ({
       title: `checking the session of ${name}`,
-      run: async () => [await accountOf(name, paused, () => tools.test(credentials))],
+      run: async () => [await accountOf(name, paused, () => tools.test(credentials, source))],
     })),
   ]
 }
