@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type * as z from 'zod'
 
 import type { Action, Printed, PrintedTable, PrintedValue } from '../api/operator/action.ts'
+import { errorCode } from '../core/base/errors.ts'
 import { createSources, FROM } from './account/credentials.ts'
 import {
   type Command,
@@ -156,7 +157,14 @@ export async function requestAction(
   const daemon = daemonOf(config.storage.dir)
   const beside =
     daemon &&
-    (await runtime.fetch(`${daemon.url}/operator${path}`, init(daemon.key)).catch(() => null))
+    (await runtime
+      .fetch(`${daemon.url}/operator${path}`, init(daemon.key))
+      .catch((error: unknown) => {
+        if (method === 'GET' || NOT_CONNECTED.has(errorCode(error))) return null
+        throw new CommandRefusal(
+          `the daemon at ${daemon.url} closed the connection before it answered: it may have done this or not. Look at the present state before you try again`,
+        )
+      }))
   if (beside !== null && beside.status !== 401) return readAnswer(beside)
   if (needs_daemon === true)
     throw new CommandRefusal(`no daemon runs on ${config.storage.dir}: start it with forumd serve`)
@@ -164,6 +172,9 @@ export async function requestAction(
   const quiet = { ...runtime, log: () => {} }
   return readAnswer(await context.factories.answer(config, quiet, storage, request))
 }
+
+/** Codes of requests that no daemon has read: the file with its address is left over from a process that was killed. */
+const NOT_CONNECTED = new Set(['ConnectionRefused', 'ECONNREFUSED'])
 
 export async function readAnswer(answer: Response): Promise<object> {
   const body: unknown = await answer.json().catch(() => null)

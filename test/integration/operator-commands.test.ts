@@ -69,3 +69,34 @@ test('a command and the API answer wrong input with the same message', async () 
     expect([command, typed]).toEqual([command, answered])
   expect(answers.length).toBeGreaterThan(8)
 })
+
+test('a command whose daemon hangs up changes nothing by itself', async () => {
+  const own = mkdtempSync(join(dir, 'hung-'))
+  const file = join(own, 'forumd.toml')
+  const text = (await Bun.file(config).text()).replace(`${dir}/data`, `${own}/data`)
+  await Bun.write(file, text)
+  const { around, said } = surroundings()
+  expect(await run(['customer', 'create', 'ann', '--config', file], around)).toBe(0)
+  const { promise: received, resolve } = Promise.withResolvers<void>()
+  using listener = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: {
+      data(socket) {
+        resolve()
+        socket.terminate()
+      },
+    },
+  })
+  await Bun.write(join(own, 'data/forumd.address'), `http://127.0.0.1:${listener.port}`)
+  await Bun.write(join(own, 'data/command.key'), 'fk_none')
+
+  const code = await run(['customer', 'create', 'bob', '--config', file], around)
+  await received
+  listener.stop(true)
+  await run(['customer', 'list', '--json', '--config', file], around)
+
+  expect(code).toBe(1)
+  expect(said.err).toContain('closed the connection before it answered')
+  expect(said.out).not.toContain('bob')
+})
