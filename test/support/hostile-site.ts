@@ -24,7 +24,16 @@ const newest = (rows: readonly SiteRow[], count = 50) =>
   rows.toSorted((a, b) => b.id - a.id).slice(0, count)
 
 const lemmyView = ({ id, at, title, text, over }: SiteRow) => ({
-  post: { id, name: title, body: text, published: iso(at), local: true, nsfw: false, ...over },
+  post: {
+    id,
+    name: title,
+    title,
+    body: text,
+    published: iso(at),
+    local: true,
+    nsfw: false,
+    ...over,
+  },
   creator: { id: 2, name: 'ann', local: true },
   community: { id: 3, name: 'coffee', local: true },
   counts: { score: 1, comments: 0 },
@@ -35,7 +44,12 @@ const lemmy =
   (base: string): Site =>
   (rows, path, query) => {
     if (path === `${base}/site`) return { version: '0.19.5', site_view: { site: { name: 'Test' } } }
-    if (path === `${base}/post/list`) return { posts: newest(rows).map(lemmyView), next_page: null }
+    if (path === `${base}/post/list`) {
+      const page = Number(query.get('page_cursor') ?? query.get('page') ?? 1)
+      const shown = newest(rows, 50 * page).slice(50 * (page - 1))
+      const next_page = rows.length > 50 * page ? String(page + 1) : null
+      return { posts: shown.map(lemmyView), next_page }
+    }
     if (path === `${base}/comment/list`) return { comments: [] }
     if (path === `${base}/modlog`) return { removed_posts: [], removed_comments: [] }
     if (path === `${base}/search`) {
