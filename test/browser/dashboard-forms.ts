@@ -235,43 +235,4 @@ export function formStories(fixture: () => Dashboard) {
       expect(client.strange).toEqual([])
     },
   )
-
-  scenario('a refused webhook address shows the lines that allow it', async (it) => {
-    await using client = await newcomer(it, 'hinted')
-    await client.open('/webhooks')
-    await client.press('New webhook')
-    await client.type('URL', 'http://10.1.2.3/hook')
-    await client.press('Create', 'allow_targets = ["10.1.2.3"]')
-    await client.picture('webhook-hint')
-    expect(client.strange).toEqual([])
-  })
-
-  scenario('an operator adds and removes an account with the keyboard', async (it) => {
-    const { sandbox } = it.daemon
-    sandbox.user({ name: 'typed_member', password: 'open-sesame' })
-    await using client = await it.openClient()
-    const person = keyboardOf(client)
-    await client.enter(it.operator)
-    await client.open('/pool', 'house_two')
-    await person.tabTo('Add account')
-    await person.press('Enter')
-    await client.waitForText('Sign in by')
-    await client.waitFor(IN_FIRST_FIELD)
-    await client.page.keyboard.type('user')
-    await person.tabTo('Account name')
-    await person.type('typed')
-    await person.tabTo('User name')
-    await person.type('typed_member')
-    await person.tabTo('Password')
-    await person.type('open-sesame')
-    await person.press('Enter')
-    await client.waitForText('typed is in the pool: ready.')
-    await person.tabTo('Remove typed')
-    await person.press('Enter')
-    await client.waitForText('leaves the pool')
-    await person.tabTo('Remove typed')
-    await person.press('Enter')
-    await client.waitForText('typed is removed.')
-    expect(client.strange).toEqual([])
-  })
 }

@@ -234,13 +234,6 @@ test('the sources are listed with their lag, their open gaps and the last fault'
   expect((await sources())[2].state).toMatchObject({ status: 'fails', fault: 'login_required' })
 })
 
-const look = (daemon: OperatorDaemon, address: string, key = operatorKey(daemon)) =>
-  daemon.call(
-    '/operator/sources/discover',
-    { method: 'POST', body: JSON.stringify({ address }) },
-    key,
-  )
-
 test('an address is looked at with few requests, where an added source may be', async () => {
   const FEED = '<rss><channel><title>Loaves</title><item><title>a</title></item></channel></rss>'
   let requests = 0
@@ -256,26 +249,28 @@ test('an address is looked at with few requests, where an added source may be', 
     },
   })
   const address = `http://127.0.0.1:${site.port}/`
-  {
-    await using daemon = await startOperated()
-    const refused = await look(daemon, address)
-    expect(refused).toMatchObject({ status: 400, body: { field: 'address' } })
-    expect(JSON.stringify(refused.body)).toContain('allow_targets')
-    expect(requests).toBe(0)
-  }
-  await using daemon = await startOperated((config) => {
-    config.guard.allow_targets = ['127.0.0.1']
-    config.guard.allow_http = true
-  })
+  const { post } = await sharing()
+  const refused = await post('/operator/sources/discover', { address })
+  expect(refused).toMatchObject({ status: 400, body: { field: 'address' } })
+  expect(JSON.stringify(refused.body)).toContain('allow_targets')
+  expect(requests).toBe(0)
 
+  await using daemon = await startOperated((config) => {
+    config.guard = { ...config.guard, allow_targets: ['127.0.0.1'], allow_http: true }
+  })
   const key = operatorKey(daemon)
-  expect(await look(daemon, address, key)).toMatchObject({
+  const look = (text: string) =>
+    daemon.call(
+      '/operator/sources/discover',
+      { method: 'POST', body: JSON.stringify({ address: text }) },
+      key,
+    )
+  expect(await look(address)).toMatchObject({
     status: 200,
     body: { found: { kind: 'feed', base_url: `${address}feed` }, there: null },
   })
   expect(requests).toBe(2)
-  const nothing = await look(daemon, 'no address', key)
-  expect(nothing).toMatchObject({ status: 400, body: { field: 'address' } })
+  expect(await look('no address')).toMatchObject({ status: 400, body: { field: 'address' } })
 })
 
 test('the pool lists the state of its accounts and proxies, and no secret', async () => {
