@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { OWNER_SCOPES } from '../../src/store/customers/keys.ts'
 import { type Dashboard, mintSecondKey, MINUTE, startDashboard } from './dashboard-fixture.ts'
 import { findAxeFaults } from './dashboard-rendering.ts'
-import { register } from './dashboard-scenarios.ts'
 import { inBrowser, TEST_MS } from './fixture.ts'
 
 setDefaultTimeout(TEST_MS)
@@ -63,17 +62,12 @@ inBrowser('the journey of a new owner', () => {
   test('the owner receives a match, replies to it and pauses the monitor', async () => {
     const { sandbox, clock, receiver } = it.daemon
     sandbox.post({ subforum: 'bread', title: 'An old loaf' })
-    await register(client, receiver.url)
+    await client.open('/inbox', 'First steps')
+    await client.choose('Site', 'forum')
+    await client.typeAll({ Words: 'brioche, focaccia', Address: receiver.url })
+    await client.press('Send a test', 'Test delivered.')
     await isAccessible()
-
-    await client.open('/monitors/new')
-    await client.typeAll({
-      Subforums: 'bread',
-      'Any of these words or phrases': 'brioche',
-      Name: 'Brioche',
-    })
-    await isAccessible()
-    await client.press('Create monitor', 'Monitor created.')
+    await client.press('Start watching', 'Monitor created.')
     await isAccessible()
 
     await client.go()
@@ -106,7 +100,7 @@ inBrowser('the journey of a new owner', () => {
 
     await client.open('/monitors')
     await isAccessible()
-    await client.press('Brioche')
+    await client.press('brioche, focaccia on the whole platform')
     await client.press('Pause', 'Paused')
     await isAccessible()
     expect(client.strange).toEqual([])
