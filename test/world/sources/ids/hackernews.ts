@@ -198,7 +198,7 @@ export const planHackerNews = (plan: HackerNewsPlan, startMs: number): HackerNew
 }
 
 /** The ids that changed last, newest first: new ones, new text or flags, a new reply below. */
-const updatesAt = (items: readonly HackerNewsItem[], atMs: number): number[] => {
+export const updatesAt = (items: readonly HackerNewsItem[], atMs: number): number[] => {
   const changed: (readonly [number, number])[] = []
   for (const { id, parent, changes } of items) {
     for (const [index, changedMs] of changes.entries()) {

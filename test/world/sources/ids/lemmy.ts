@@ -157,7 +157,7 @@ const changesOf = (item: LemmyItem, { tokenEndsMs }: Reader): number[] => {
   return [...new Set(all)].filter((atMs) => Number.isFinite(atMs)).toSorted((a, b) => a - b)
 }
 
-const lemmyTruth = (item: LemmyItem, reader: Reader = ANYONE): TruthItem => ({
+export const lemmyTruth = (item: LemmyItem, reader: Reader = ANYONE): TruthItem => ({
   source: SOURCE,
   name: `${item.kind === 'post' ? 't3' : 't1'}_${item.id}`,
   kind: item.kind,
@@ -194,7 +194,7 @@ const isUncovered = (item: LemmyItem, version: Version): boolean => {
   return version === 4 && item.kind === 'comment' && isAdult
 }
 
-const lemmyMonitors = (
+export const lemmyMonitors = (
   items: ReadonlyMap<TruthItem, LemmyItem>,
   version: Version = 3,
   host = '',
