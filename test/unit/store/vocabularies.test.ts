@@ -35,6 +35,7 @@ const VOCABULARIES: Record<string, readonly string[]> = {
   'feedback.type': FEEDBACK_TYPES,
   // Internal states of operator events, not part of the API.
   'operator_events.status': ['pending', 'delivered', 'dead'],
+  'loop_state.loop': ['projection', 'claims', 'pace'],
   'messages.event': [...ALARM_EVENTS, ...ITEM_EVENTS],
   'judgements.outcome': JUDGEMENT_OUTCOMES,
   'monitors.pause_reason': MONITOR_PAUSE_REASONS,

@@ -731,7 +731,7 @@ CREATE TABLE drafts (
   -- The further source that it is for; null: the source of the accounts.
   source          TEXT,
   state           TEXT    NOT NULL DEFAULT 'waiting'
-                  CHECK (state IN ('waiting', 'queued', 'running', 'done', 'failed', 'declined')),
+                  CHECK (state IN ('waiting', 'running', 'done', 'failed', 'declined')),
   -- The name of the pool's account that it was approved for, where it was.
   account         TEXT,
   -- JSON: what the write was answered with, last.
