@@ -78,8 +78,6 @@ const SETTLE_MAX = 16
 const REQUESTS_MIN = 16
 /** Requests that holes leave for the ids that the next lists will lack. */
 const RESERVE = 3
-/** An id without an item is requested between its first time and its proof only while more than these are left. */
-const PLENTY = 8
 /** One in so many requests by id is for hidden items, however many others are due. */
 const HIDDEN_EACH = 4
 /** The time up to which everything was read may be so old before steps are delayed for its proof. */
@@ -247,8 +245,8 @@ export function createIdWatch({
     // The item of a hidden one shows that the server works, for which absent ones would need another request.
     await retryHoles(state, kinds, step, began, 'hidden', step.requests() + own)
     await walk(state, kinds, step, began, affordable)
-    await retryHoles(state, kinds, step, began, 'hidden', retries)
-    await retryHoles(state, kinds, step, began, 'absent', affordable - PLENTY)
+    for (const urgency of ['hidden', 'absent'] as const)
+      await retryHoles(state, kinds, step, began, urgency, retries)
     for (const kind of kinds)
       if (canSpare() || began - state[kind].read_until > PROOF_MS)
         await readNext(state, kind, step, began, 'due')

@@ -228,23 +228,6 @@ test('an id is believed void by an answer that was made after its neighbours app
   expect(proved_s).toBe(120)
 })
 
-test('where requests are few, an id without an item takes two until it is void', async () => {
-  await using fixture = createServer('v4')
-  const { world, put, step } = fixture
-  put('comment', 500)
-  let { state } = await step(null)
-  world.now += 30 * S
-  put('comment', 502)
-  const asked: number[] = []
-  for (let age_s = 0; age_s <= 60; age_s += 20) {
-    world.requests.length = 0
-    ;({ state } = await step(state, 8))
-    if (world.requests.some((it) => it.includes('/comment?id=501'))) asked.push(age_s)
-    world.now += 20 * S
-  }
-  expect(asked).toEqual([0, 60])
-})
-
 test('a backlog of posts keeps no comment waiting', async () => {
   await using fixture = createServer('v3')
   const { world, put, step, source } = fixture
