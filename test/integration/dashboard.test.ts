@@ -48,6 +48,11 @@ test('a sign-in with a key returns its customer, and a cookie keeps the session'
     filter_form: expect.arrayContaining([expect.objectContaining({ title: 'Where' })]),
     webhook_kinds: expect.arrayContaining([expect.objectContaining({ name: 'slack' })]),
     customer_actions: [],
+    forms: {
+      webhook: expect.any(Array),
+      webhook_update: expect.any(Array),
+      relevance: expect.any(Array),
+    },
   }
 
   expect([signed_in.status, signed_in.body]).toEqual([200, who])

@@ -594,7 +594,7 @@ describe("the operator's account and drafts", () => {
     expect(await runForumd(add).catch(String)).toContain('totp_secret is required')
     expect(await runForumd([...add, '--totp-file', folder.file('totp')])).toContain('lem is added')
     expect(await runForumd(['account', 'add', '--source', 'hn', ...at]).catch(String)).toContain(
-      'this source takes no account in this way',
+      'hn takes no account that is added in a browser',
     )
   })
 })

@@ -121,6 +121,8 @@ test('a source that was added in the dashboard is listed, tested and removed', a
   expect(tested.sources).toMatchObject([{ name: 'cats', verdict: 'works' }])
   expect(await forumd('source', 'remove', 'cats')).toContain('cats is removed')
   expect(JSON.parse(await forumd('source', 'list', '--json')).sources).toHaveLength(2)
-  expect(await forumd('source', 'remove', 'hn').catch(String)).toContain(`a table of ${config}`)
+  expect(await forumd('source', 'remove', 'hn').catch(String)).toContain(
+    'a table of the configuration file',
+  )
   expect(await forumd('source', 'remove', 'cats').catch(String)).toContain('there is no source')
 })

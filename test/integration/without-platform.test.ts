@@ -163,7 +163,7 @@ test('commands on accounts say that there is no platform', async () => {
 
 test('an account at a source is not one of the pool', async () => {
   const refused = await run('account', 'add', '--source', 'hn')
-  expect(refused.err).toContain('hn has no acts: it needs no account')
+  expect(refused.err).toContain('hn takes no account that is added in a browser')
 })
 
 test('apply checks and writes monitors of sources', async () => {

@@ -131,6 +131,7 @@ async function checkPlaces(
   { customer_id, known }: { customer_id: string; known: readonly string[] },
 ): Promise<string[]> {
   const sources = sourcesOf(spec, watches)
+  if (sources.length === 0) return []
   const field = `filter_spec.${words.community}`
   const names = spec.subforum.filter((it) => !known.includes(it) && !isWorking(db, sources, it))
   const refused: { name: string; why: string | null }[] = []
@@ -259,15 +260,18 @@ export async function addMonitor(
   const checkRuled = () => checkOwned(db, customer.id, targetIds(given), 'attention.targets')
   // Once now, so that no caller waits for the platform in vain, and once in the transaction.
   checkRoom()
+  const warnings: string[] = []
   await checkAll(
     () => checkModel(given, model),
     () => checkSources(spec, watches, words),
     checkTargets,
     checkRuled,
     () => checkPatternCost(patterns, spec, customer.id),
+    async () => {
+      const unseen = { customer_id: customer.id, known: [] }
+      warnings.push(...(await checkPlaces({ db, watches, words }, spec, unseen)))
+    },
   )
-  const unseen = { customer_id: customer.id, known: [] }
-  const warnings = await checkPlaces({ db, watches, words }, spec, unseen)
   // Their sources know now how they spell them.
   const named = spelledPlaces(spec, watches)
   const baseline = await findBaseline(watches, spec, given.baseline_item_id)
@@ -333,13 +337,14 @@ export async function editMonitor(
     () => checkTargets(existing_monitor),
     checkRuled,
     async () => spec !== null && (await checkPatternCost(patterns, spec, customer.id)),
+    async () => {
+      if (spec === null) return
+      const before = decodeFilterSpec(existing_monitor.filter_spec)
+      const known = isDeepStrictEqual(before.source, spec.source) ? before.subforum : []
+      const seen = { customer_id: customer.id, known }
+      warnings.push(...(await checkPlaces({ db, watches, words }, spec, seen)))
+    },
   )
-  if (spec !== null) {
-    const before = decodeFilterSpec(existing_monitor.filter_spec)
-    const known = isDeepStrictEqual(before.source, spec.source) ? before.subforum : []
-    const seen = { customer_id: customer.id, known }
-    warnings.push(...(await checkPlaces({ db, watches, words }, spec, seen)))
-  }
   // Its sources know now how they spell the places.
   const named = spec && spelledPlaces(spec, watches)
   transact(db, () => {

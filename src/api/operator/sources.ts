@@ -135,8 +135,8 @@ export const permissionBody = bodySchema(() => ({
 const noSource = (name: string) =>
   new ApiError('NOT_FOUND', { message: `there is no source "${name.slice(0, 80)}"` })
 
-const noAccount = () =>
-  new ApiError('NOT_FOUND', { message: 'this source takes no account in this way' })
+const noAccount = (name: string, way: 'with a username and a password' | 'in a browser') =>
+  new ApiError('NOT_FOUND', { message: `${name} takes no account that is added ${way}` })
 
 /** Operator routes of the sources: what each can do, further sources, and the operator's accounts at them. */
 export function operatorSources(deps: SourceDeps, record: RecordAction) {
@@ -242,7 +242,7 @@ export function operatorSources(deps: SourceDeps, record: RecordAction) {
             ...body,
             totp_secret: body.totp_secret ?? null,
           })
-          if (signed === null) throw noAccount()
+          if (signed === null) throw noAccount(name, 'with a username and a password')
           if (signed.ok) return store(request, name, signed.credential)
           const [field, sentence] = REFUSALS[signed.code] ?? [
             'password',
@@ -258,7 +258,7 @@ export function operatorSources(deps: SourceDeps, record: RecordAction) {
     .post('/sources/:name/account/begin', async ({ params: { name } }) => {
       sourceOf(name)
       const permission = await source_desk.authorize(name)
-      if (permission === null) throw noAccount()
+      if (permission === null) throw noAccount(name, 'in a browser')
       const id = Buffer.from(random.bytes(ID_BYTES)).toString('hex')
       permissions.set(id, { ...permission, source: name, at: clock.now() })
       const [oldest] = permissions.keys()
