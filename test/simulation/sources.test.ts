@@ -176,7 +176,7 @@ async function run<W extends SourceWorld>(
   const all: Posted[] = []
   const hidden: { item: Posted; until: number }[] = []
   let kills = 0
-  const act = () => {
+  const act = (step: number) => {
     const now = clock.now()
     for (const it of hidden.filter(({ until }) => until <= now)) {
       hidden.splice(hidden.indexOf(it), 1)
@@ -184,8 +184,10 @@ async function run<W extends SourceWorld>(
       acts.show(call, it.item.id)
       it.item.shown_at = now
     }
-    for (let n = below(4); n > 0; n--) {
-      const word = below(2) === 0 ? 'kettle' : 'teapot'
+    // Enough matches for every seed.
+    for (let n = Math.max(below(4), all.length < step ? 1 : 0); n > 0; n--) {
+      const is_rare = all.filter(({ matches }) => matches).length < step / 2
+      const word = is_rare || below(2) === 0 ? 'kettle' : 'teapot'
       const late = below(4)
       const late_ms = late > 1 ? 0 : late === 1 ? below(5 * MINUTE) : below(3 * HOUR)
       const item = acts.post(call, `A ${word} with the number ${all.length}`, late_ms, {
@@ -218,7 +220,7 @@ async function run<W extends SourceWorld>(
   }
 
   for (let step = 0; step < STEPS; step++) {
-    act()
+    act(step)
     note()
     // At least one for every seed.
     if (below(8) === 0 || (kills === 0 && step === STEPS - 5)) {
