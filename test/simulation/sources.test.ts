@@ -242,6 +242,8 @@ async function run<W extends SourceWorld>(
       acts.show(call, item.id)
       item.shown_at = clock.now()
     }
+  // A forum goes on: an old post of another server is found with the next id that a list shows.
+  all.push(acts.post(call, 'A teapot at the end', 0, { now: clock.now(), begun_at }))
   // As long as the longest delay, and the waits until ids are requested again.
   for (const end = clock.now() + 6 * HOUR; clock.now() < end;) {
     fixture.pass(9 * MINUTE)
