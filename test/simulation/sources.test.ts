@@ -36,6 +36,8 @@ type Posted = {
   shown_at: number
   /** True if it was shown with a text that matches. */
   was_due: boolean
+  /** False for an item whose date is older than the lists reach: its edits are not followed. */
+  is_listed: boolean
 }
 
 type Call = (name: string, input: object) => any
@@ -64,6 +66,7 @@ const posted = (key: string, id: number, title: string, shown_at: number): Poste
   matches: title.includes('kettle'),
   shown_at,
   was_due: false,
+  is_listed: true,
 })
 
 const NEWS: Acts = {
@@ -107,7 +110,8 @@ const INSTANCE: Acts = {
     const created_at = Math.max(begun_at, now - late_ms)
     const { id } = call('post', { community: 'main', title, created_at })
     if (late_ms > HOUR) call('remove', { kind: 'post', id, by: 'moderator' })
-    return posted(`t3_${id}`, id, title, late_ms > HOUR ? Infinity : now)
+    const item = posted(`t3_${id}`, id, title, late_ms > HOUR ? Infinity : now)
+    return { ...item, is_listed: late_ms <= 5 * MINUTE }
   },
   show: (call, id) => call('restore', { kind: 'post', id }),
   edit: (call, id, title) => call('edit', { kind: 'post', id, title }),
@@ -202,7 +206,7 @@ async function run<W extends SourceWorld>(
     if (other !== undefined && below(6) === 0) {
       acts.edit(call, other.id, `Now with a kettle, number ${all.indexOf(other)}`)
       if (other.shown_at <= now) other.was_due = true
-      if (acts.follows_edits) other.matches = true
+      if (acts.follows_edits && other.is_listed) other.matches = true
     } else if (other !== undefined && below(10) === 0) {
       acts.remove(call, other.id)
       other.shown_at = Infinity
