@@ -147,7 +147,7 @@ function flagOf(name: string, option: Option, argv: readonly string[]): Flag {
   })
 }
 
-/** Values by the names of the options; commander has that of `--per-second` by another. */
+/** Values by option name; commander names the value of `--per-second` differently. */
 export const valuesOf = (program: Program): Record<string, string | boolean | undefined> =>
   Object.fromEntries(
     program.options.map((flag) => {

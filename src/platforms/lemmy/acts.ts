@@ -71,7 +71,7 @@ function unsigned(fault: { kind: string; retry_after_s?: number | null }): Sourc
 }
 
 /**
- * Actions of the account of a call. Each request that changes something is sent once; fullnames are those of this server's ids.
+ * Actions of the account of a call. Each request that changes something is sent once; fullnames have this server's ids.
  * `now` is epoch ms by the server's clock.
  */
 export function lemmyActs(api: Api, site_url: string, now: () => number) {

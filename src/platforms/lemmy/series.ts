@@ -199,7 +199,7 @@ export function climbed(
 
 const known_rows = new WeakMap<Row, Known>()
 
-/** What a row of a list shows, which is worked out once: its text may be long. */
+/** The shown content of a row of a list, computed once: its text may be long. */
 export function toKnown(view: Row, kind: SeriesName): Known {
   const object = fieldsOf(view[kind])
   let known = known_rows.get(view)

@@ -32,7 +32,9 @@ export const CURSOR_FORM = 'the next_cursor of an earlier page'
 
 /** Query of a list of all customers. */
 export const listQuery = () => ({
-  customer: optionalText('customer', { max: 64 }).describe('only those of this customer'),
+  customer: optionalText('customer', { max: 64 }).describe(
+    'only those that belong to this customer',
+  ),
   since: maybeInstant('since').describe('created at or after this time'),
   until: maybeInstant('until').describe('created before this time'),
   limit: limit(PAGE_MAX, PAGE).describe(`maximum number of rows (default: ${PAGE})`),

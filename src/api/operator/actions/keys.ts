@@ -291,7 +291,9 @@ export const keys = action<{ customer?: string }>({
   route: 'GET /keys',
   operands: [],
   fields: () => ({
-    customer: customerName('customer').optional().describe('only those of this customer'),
+    customer: customerName('customer')
+      .optional()
+      .describe('only those that belong to this customer'),
   }),
   examples: ['forumd key list', 'forumd key list --customer acme --json'],
   run: (call) => keyList(call, call.input.customer),

@@ -155,7 +155,7 @@ const sourceFields = (fields: readonly FormField[], kinds: readonly SourceKind[]
     if (it.name !== 'base_url') return it
     return {
       ...it,
-      hint: example === null ? 'Empty: the public API.' : `Of the site, such as ${example}`,
+      hint: example === null ? 'Empty: the public API.' : `Address of the site, such as ${example}`,
     }
   })
 
